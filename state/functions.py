@@ -8,13 +8,15 @@ raises an error.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from duckdb import func
 
 NATIVE, ARROW = "native", "arrow"
@@ -50,6 +52,11 @@ class Function:
     def raises(self) -> bool:
         """Whether its exceptions are errors."""
         return self.exception_handling == "default"
+
+    @property
+    def skips_nulls(self) -> bool:
+        """Whether a NULL argument gives NULL without a call."""
+        return self.null_handling == "default"
 
     @property
     def signature(self) -> Function:
@@ -165,33 +172,63 @@ class _Caller:
         return with_parameters(entry, len(self.function.parameters))
 
     def _native(self) -> Callable[..., Any]:
-        skips_nulls = self.function.null_handling == "default"
-        raises = self.function.raises
+        raises, skips_nulls = self.function.raises, self.function.skips_nulls
+        is_float = self.function.return_type in ("DOUBLE", "FLOAT")
 
         def entry(*values: Any) -> Any:
             if skips_nulls and None in values:
                 return None
             try:
-                return self.call(*values)  # type: ignore[misc]
+                found = self.call(*values)  # type: ignore[misc]
             except Exception as error:
                 if self.call is None:
                     raise self.not_registered() from None
                 if raises:
                     raise self.failed(values, error) from error
                 return None
+            if type(found).__module__ == "numpy":
+                found = found.tolist()
+            # DuckDB reads a NaN of Python's as NULL
+            return "nan" if is_float and found != found else found
 
         return entry
 
     def _arrow(self) -> Callable[..., Any]:
+        skips_nulls = self.function.skips_nulls
+
         def entry(*columns: Any) -> Any:
             if self.call is None:
                 raise self.not_registered()
-            try:
-                return self.call(*columns)
-            except Exception as error:
-                raise self.failed(None, error) from error
+            if skips_nulls and any(column.null_count for column in columns):
+                return self._valid(columns)
+            return self._array(columns)
 
         return entry
+
+    def _array(self, columns: Sequence[pa.ChunkedArray]) -> Any:
+        """Call a function of Arrow arrays; return an array of as many values."""
+        try:
+            found = self.call(*columns)  # type: ignore[misc]
+            if columns:
+                (found,) = pa.Table.from_arrays([found], ["found"]).columns
+        except Exception as error:
+            raise self.failed(None, error) from error
+        if columns and len(found) != len(columns[0]):
+            name = self.function.name
+            raise FunctionError(f"{name}(…) gave {len(found)} values of {len(columns[0])} rows")
+        return found
+
+    def _valid(self, columns: Sequence[pa.ChunkedArray]) -> Any:
+        """Call a function of Arrow arrays for the rows without NULL; the others get NULL."""
+        import pyarrow.compute as pc
+
+        valid = functools.reduce(pc.and_, map(pc.is_valid, columns))
+        count = pc.sum(valid).as_py()
+        if not count:
+            return pa.nulls(len(valid))
+        found = self._array([column.filter(valid) for column in columns])
+        places = pc.subtract(pc.cumulative_sum(pc.cast(valid, pa.int64())), 1)
+        return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
 
     def not_registered(self) -> FunctionError:
         """Return what to raise as long as the function is not registered."""

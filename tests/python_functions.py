@@ -26,6 +26,10 @@ def py_short(x: pa.Array) -> pa.Array:
     return pc.less(pc.utf8_length(x), 2)
 
 
+def py_filled(x: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.less(x, "1"), True)
+
+
 def py_late(x: str) -> bool:
     return x > "0"
 
@@ -43,6 +47,7 @@ FUNCTIONS: Sequence[tuple[Any, str, str, Mapping[str, Any]]] = [
     (py_known, "BIGINT", "BIGINT", {"null_handling": "special"}),
     (py_back, "VARCHAR", "VARCHAR", {}),
     (py_short, "VARCHAR", "BOOLEAN", {"type": "arrow"}),
+    (py_filled, "VARCHAR", "BOOLEAN", {"type": "arrow"}),
     (py_late, "VARCHAR", "BOOLEAN", RETURN_NULL),
     (py_sure, "VARCHAR", "BOOLEAN", RETURN_NULL),
 ]
@@ -50,7 +55,7 @@ FUNCTIONS: Sequence[tuple[Any, str, str, Mapping[str, Any]]] = [
 OF = {
     "int": ["py_next", "py_known"],
     "varchar": ["py_back"],
-    "bool": ["py_short", "py_late", "py_sure", "py_sure"],
+    "bool": ["py_short", "py_filled", "py_late", "py_sure", "py_sure"],
 }
 """Names by the kind of what they return, which for numbers and texts is that of their argument."""
 

@@ -9,6 +9,7 @@ import textwrap
 import warnings
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -46,6 +47,10 @@ def risky(line: str) -> int:
     if line == "bad":
         raise ValueError("no such line")
     return len(line)
+
+
+def needs_more(x: int, *, y: int) -> int:
+    return x + y
 
 
 @pytest.fixture
@@ -92,6 +97,67 @@ def test_arrow_functions_get_arrays(con):
     con.append("s", [(1, "abc"), (2, "de"), (3, None)], at=[1, 2, 3])
     con.advance(3)
     assert con.table("q").fetchall() == [(5,)]
+
+
+@pytest.mark.parametrize("kind", ["native", "arrow"])
+def test_a_null_argument_gives_null_without_a_call(con, kind):
+    def seven(*given):
+        values = [one.to_pylist() if kind == "arrow" else [one] for one in given]
+        assert None not in [value for one in values for value in one]
+        return pa.array([7] * len(values[0])) if kind == "arrow" else 7
+
+    con.create_function("seven", seven, ["INTEGER", "VARCHAR"], "BIGINT", type=kind)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k, seven(k, line) AS n FROM s [ROWS 9]")
+    con.append("s", [(1, "a"), (None, "b"), (2, None), (None, None), (3, "c")], at=1)
+    con.append("s", [(None, None)], at=2)
+    con.advance(2)
+    assert sorted(con.table("q").fetchall(), key=str) == [
+        (1, 7), (2, None), (3, 7), (None, None), (None, None), (None, None),
+    ]  # fmt: skip
+
+
+VALUES = {
+    "DECIMAL(18, 3)": "1.5", "HUGEINT": "170141183460469231731687303715884105727",
+    "INTEGER[]": "[1, NULL, 2]", "INTEGER[3]": "[1, NULL, 2]", "INTEGER[][]": "[[1, NULL], NULL]",
+    "STRUCT(a INTEGER, b VARCHAR)": "{'a': 1, 'b': NULL}", "MAP(VARCHAR, INTEGER)": "MAP {'a': 1}",
+    "UUID": "'eeccb8c5-9943-b2bb-bb5e-222f4e14b687'", "BLOB": r"'\xAA\x00a'",
+    "TIMESTAMPTZ": "'2024-01-01 00:00:00+02'", "INTERVAL": "'1 month 3 days 2 seconds'",
+    "ENUM('x', 'y')": "'y'", "TIMESTAMP": "'2024-01-01 00:00:00.123456'", "DOUBLE": "'nan'",
+    "DOUBLE[]": "['1.5', 'inf']", "UNION(n INTEGER, s VARCHAR)": "union_value(n := 1)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["native", "arrow"])
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_any_type_go_in_and_out(con, name, kind):
+    con.create_function("same", lambda x: x, [name], name, type=kind)
+    value = f"({VALUES[name]})::{name}"
+    con.execute(f"CREATE RELATION t (k INTEGER, v {name})")
+    con.execute("""
+        CREATE CONTINUOUS QUERY q AS
+            SELECT k, same(v) IS NOT DISTINCT FROM v AS right, same(v) IS NULL AS no FROM t
+    """)
+    con.execute(f"INSERT INTO t VALUES (1, {value}), (2, NULL), (3, {value})")
+    con.advance(1)
+    assert sorted(con.table("q").fetchall()) == [
+        (1, True, False), (2, True, True), (3, True, False),
+    ]  # fmt: skip
+
+
+def test_values_of_numpy_are_values_of_python(con):
+    con.create_function("twice", lambda x: np.int64(2 * x), ["INTEGER"], "BIGINT")
+    con.create_function("pair", lambda x: np.array([x, x]), ["INTEGER"], "BIGINT[]")
+    con.create_function("lost", lambda x: np.float64("nan"), ["INTEGER"], "DOUBLE")
+    found = con.sql("SELECT twice(2), pair(1), isnan(lost(1))").fetchall()
+    assert found == [(4, [1, 1], True)]
+
+
+def test_an_array_has_a_value_for_each_row(con):
+    con.create_function("short", lambda x: pa.array([1]), ["BIGINT"], "BIGINT", type="arrow")
+    for text in ("SELECT short(x) FROM range(3) t(x)",
+                 "SELECT short(x) FROM (VALUES (1), (NULL), (3)) t(x)"):  # fmt: skip
+        with pytest.raises(cqlduck.Error, match=r"short\(…\) gave 1 values of [23] rows"):
+            con.sql(text)
 
 
 def test_nested_types(con):
@@ -306,6 +372,7 @@ def test_to_call_what_is_not_registered_says_so(path):
     assert caught.value.message == (
         "the function is_long is not registered; con.create_function does it"
     )
+    assert caught.value.hint is None
 
 
 def test_another_rewriter_plans_it_anew_without_the_function(path):
@@ -410,6 +477,25 @@ def test_an_undone_registration_leaves_the_one_before(con, monkeypatch):
         (("lower", is_long), {}, "DuckDB has a function or macro lower already"),
         (("Lower", is_long), {}, "DuckDB has a function or macro Lower already"),
         (("select", is_long), {}, "'select' cannot be the name of a function"),
+        *(
+            ((name, is_long), {}, f"{name!r} cannot be the name of a function")
+            for name in (
+                "istream", "Rstream", "ifnull", "try", "extract", "window", "timestamp", "date",
+                "int", "varchar", "table", "collate", "describe", "lambda",
+            )
+        ),
+        (("f", lambda x: x, "BIGINT", "BIGINT"), {}, "the types of the parameters of f are no"),
+        (("f", needs_more), {}, "the function f does not fit: "),
+        (
+            ("f", lambda x: x, ["BIT"], "INTEGER"), {"type": "arrow"},
+            "the function f cannot have the type BIT: ",
+        ),
+        (
+            ("f", lambda x: x, ["INTEGER"], "STRUCT(a TIMETZ)"), {"type": "arrow"},
+            "the function f cannot have the type TIME WITH TIME ZONE: ",
+        ),
+        (("f", lambda x: x, ["VARCHAR"], "JSON"), {"type": "arrow"}, "the function f cannot have"),
+        (("f", lambda x: x, ["INTEGER"], "TIMESTAMP_NS[]"), {}, "the function f cannot have"),
         (("a b", is_long), {}, "'a b' cannot be the name of a function"),
         (("", is_long), {}, "'' cannot be the name of a function"),
         (("coalesce", is_long), {}, "'coalesce' cannot be the name of a function"),
@@ -510,3 +596,26 @@ def test_digests_tell_sources_apart():
     assert len({digest(call) for call in found}) == len(found)
     assert digest(Model(1)) == digest(Model(2)), "the source is the same"
     assert digest(one) == digest(functools.wraps(one)(lambda x: one(x)))
+
+
+def test_a_digest_is_the_same_in_each_process():
+    """It has neither addresses nor the order of sets."""
+    script = f"""
+        import functools, sys
+        sys.path[:0] = {sys.path!r}
+        from cqlduck.registration.functions import digest
+        space = {{}}
+        exec("def f(x): return x in {{'a', 'b', 'c', 'd', 'e'}}", space)
+        print(digest(space["f"]), digest(functools.partial(map, object(), lambda x: x)))
+    """
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
@@ -22,6 +23,7 @@ from sqlglot import exp
 
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, first_line
+from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.parsing import parse_expression
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.state import catalog_rows, listing
@@ -29,6 +31,14 @@ from cqlduck.state.functions import ARROW, Function, with_parameters
 
 _APART = "cql_function"
 """What a function is called in the database that is asked for its types."""
+
+_NOT_IN_ARROW = re.compile(r"\b(BIT|UHUGEINT|TIME WITH TIME ZONE)\b")
+"""Types of which DuckDB makes other values in Arrow."""
+
+_NOT_FROM_PYTHON = re.compile(r"\bTIMESTAMP_(S|MS|NS)\b")
+"""Types to which DuckDB does not convert values of Python."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)
 
 _TYPES = "say its types: create_function(name, function, ['VARCHAR'], 'BOOLEAN')"
 
@@ -108,17 +118,32 @@ def refuse_name(engine: Engine, name: str) -> None:
         raise CatalogError(
             f"DuckDB has a function or macro {name} already", hint="choose another name"
         )
-    tree: exp.Expr | None = None
-    if name.isidentifier() and name.isascii():
-        try:
-            tree = parse_expression(f"{name}(a, b)")
-        except Error:
-            tree = None
-    if not (isinstance(tree, exp.Anonymous) and tree.name == name):
+    if not _is_callable(name):
         raise NotSupportedError(
             f"{name!r} cannot be the name of a function",
             hint="take letters of ASCII, digits and underscores, and no word of SQL",
         )
+
+
+def _is_callable(name: str) -> bool:
+    """Return whether CQL and DuckDB read a name before parentheses as that of a function."""
+    if not (name.isidentifier() and name.isascii()) or name.upper() in OPERATORS:
+        return False
+    try:
+        tree = parse_expression(f"{name}(a, b)")
+    except Error:
+        return False
+    if not (isinstance(tree, exp.Anonymous) and tree.name == name):
+        return False
+    # as ifnull(…) and try(…) show, DuckDB has syntax of its own that looks like a call
+    given, returned = "STRUCT(cql_given INTEGER)", "STRUCT(cql_returned INTEGER)"
+    with duckdb.connect() as apart:
+        try:
+            apart.create_function(name, lambda value: value, [given], returned)
+            shown = apart.execute(f"DESCRIBE SELECT {name}(NULL::{given})").fetchall()
+        except duckdb.Error:
+            return False
+    return bool(shown[0][1] == returned)
 
 
 def described(
@@ -147,6 +172,8 @@ def described(
             hint="which rows come together is not fixed, so neither is which of them would be "
             "NULL; catch the exception in the function, for the values that raise it",
         )
+    if isinstance(parameters, (str, bytes)):
+        raise BindError(f"the types of the parameters of {name} are no list", hint=_TYPES)
     with duckdb.connect() as apart:
         try:
             asked = call
@@ -172,7 +199,33 @@ def described(
     open_types = {"ANY", "NULL", '"NULL"', None}
     if varargs is not None or open_types & {*given, returned}:
         raise BindError(f"the function {name} does not say which types it has", hint=_TYPES)
+    try:
+        _refuse_unfit(call, len(given))
+    except TypeError as error:
+        raise BindError(f"the function {name} does not fit: {error}", hint=_TYPES) from error
+    _refuse_types(name, kind, given, returned)
     return Function(name, tuple(given), returned, kind, nulls, exceptions, digest(call))
+
+
+def _refuse_types(name: str, kind: str, given: Sequence[str], returned: str) -> None:
+    """Refuse types whose values DuckDB does not hand over to Python, or back.
+
+    Raises:
+        NotSupportedError: There is one.
+    """
+    unfit = _NOT_IN_ARROW if kind == ARROW else _NOT_FROM_PYTHON
+    concerned = [*given, returned] if kind == ARROW else [returned]
+    found = next(filter(None, map(unfit.search, concerned)), None)
+    if found is None and kind == ARROW:
+        found = re.search(r"\bJSON\b", returned)
+    if found is not None:
+        way = "Arrow arrays" if kind == ARROW else "values of rows"
+        raise NotSupportedError(
+            f"the function {name} cannot have the type {found[0]}: DuckDB does not exchange it as "
+            f"{way}",
+            hint="cast it: VARCHAR has each value of BIT, UHUGEINT, JSON, and of times with an "
+            "offset; TIMESTAMP has microseconds",
+        )
 
 
 def _refuse_unfit(call: Callable[..., Any], count: int) -> None:
@@ -203,7 +256,9 @@ def digest(call: Callable[..., Any]) -> str:
 def _parts(call: Any) -> Iterator[bytes]:
     if isinstance(call, functools.partial):
         yield from _parts(call.func)
-        yield repr((call.args, sorted(call.keywords.items()))).encode()
+        given = repr((call.args, sorted(call.keywords.items())))
+        # where an object lies in memory is another place in the next process
+        yield _ADDRESS.sub("", given).encode()
         return
     call = inspect.unwrap(call)
     call = getattr(call, "__func__", call)
@@ -226,5 +281,8 @@ def _of_code(code: CodeType) -> Iterator[bytes]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _of_code(constant)
+        elif isinstance(constant, frozenset):
+            # in which order it is shown is the process's
+            yield repr(sorted(map(repr, constant))).encode()
         else:
             yield repr(constant).encode()

@@ -59,7 +59,7 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     first, _, rest = head.partition("\n")
     place = _place(message, text, offset)
     if (raised := raised_by_function(first)) is not None:
-        return DataError(raised, hint=_OF_FUNCTIONS)
+        return DataError(raised, hint=None if "is not registered" in raised else _OF_FUNCTIONS)
     setting = _SETTING.search(first)
     if setting is not None:
         return _no_setting(setting[1], rest).at(text, max(text.find(setting[1], offset), offset))
