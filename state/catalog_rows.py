@@ -7,6 +7,8 @@ Each tick moves heartbeats, counters and frontiers. DuckDB (release 2.0) takes h
 for a statement that writes one row; so a tick writes one row in all, in `cql_state.ticks`, which
 lists what has moved since the rows of inputs and queries were written. Of these lists the last
 counts, for rows that are older (`as_of`), and the views look there.
+
+In memory the row of an input that arrivals have moved may wait (`Waiting`), as rows of ticks may.
 """
 
 from __future__ import annotations
@@ -84,6 +86,23 @@ class Ticked:
 
 TickRow = list[object]
 """A row of `cql_state.ticks`: the tick, and what has moved of inputs and of queries."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The row of an input that is to be written.
+
+    Attributes:
+        state: What changes of it, in the order of `_MUTABLE`.
+        as_of: The last tick before.
+    """
+
+    state: tuple[object, ...]
+    as_of: int
+
+
+WaitingRows = Mapping[str, Waiting]
+"""The rows of inputs that wait, by the names of these."""
 
 
 def load(database: Database) -> Catalogue:
@@ -165,8 +184,14 @@ def delete(database: Database, thing: Input | Query) -> None:
 
 
 def save(
-    database: Database, catalogue: Catalogue, last: int, ticks: Sequence[Ticked]
-) -> list[TickRow]:
+    database: Database,
+    catalogue: Catalogue,
+    last: int,
+    ticks: Sequence[Ticked],
+    waiting: WaitingRows,
+    *,
+    may_wait: bool = False,
+) -> tuple[list[TickRow], WaitingRows]:
     """Write what changed of inputs and queries since they were read or written last.
 
     Args:
@@ -174,20 +199,57 @@ def save(
         catalogue: What is registered.
         last: The number of the last tick before these.
         ticks: The ticks that changed it, if any did.
+        waiting: The rows that wait.
+        may_wait: Whether others may wait too.
 
     Returns:
-        The rows of the ticks, which are still to be written.
+        The rows of the ticks, which are still to be written, and the rows that wait.
     """
     at = ticks[-1].number if ticks else last
-    inputs = _save(database, "inputs", list(catalogue.inputs.values()), at, bool(ticks))
-    queries = _save(database, "queries", list(catalogue.queries.values()), at, bool(ticks))
-    return [
+    there = list(catalogue.inputs.values())
+    # none is of an input that is dropped: who runs a statement has all that waits written before
+    rows = dict(waiting)
+    if may_wait and not ticks:
+        for thing in _moved(there):
+            state = _state("inputs", thing)
+            rows[thing.name] = Waiting(state, at)
+            thing.saved = thing.written = state
+    inputs = _save(database, "inputs", there, at, bool(ticks), rows)
+    queries = _save(database, "queries", list(catalogue.queries.values()), at, bool(ticks), {})
+    listed = [
         [
             *(getattr(tick, f.name) for f in fields(tick)),
             *([inputs, queries] if tick.number == at else [[], []]),
         ]
         for tick in ticks
     ]
+    return listed, rows
+
+
+def _moved(inputs: Sequence[Input]) -> list[Input]:
+    """Return the inputs of which nothing has changed but what ticks move."""
+    state, names, moving = _STATES["inputs"], _MUTABLE["inputs"], _MOVING["inputs"]
+    return [
+        thing
+        for thing in inputs
+        if state(thing) != thing.saved
+        and thing.saved
+        and all(
+            old == new or name in moving
+            for name, old, new in zip(names, thing.saved, state(thing), strict=True)
+        )
+    ]
+
+
+def write_waiting(database: Database, rows: WaitingRows) -> None:
+    """Write the rows of inputs that wait."""
+    names = _MUTABLE["inputs"]
+    sets = "".join(f"{name} = ?, " for name in names)
+    for name, row in rows.items():
+        database.execute(
+            f"UPDATE cql_state.{ROWS['inputs']} SET {sets}as_of = ? WHERE name = ?",
+            [*row.state, row.as_of, name],
+        )
 
 
 def write_ticks(database: Database, rows: Sequence[TickRow]) -> None:
@@ -204,14 +266,19 @@ def write_ticks(database: Database, rows: Sequence[TickRow]) -> None:
 
 
 def _save(
-    database: Database, kind: str, things: Sequence[Input | Query], at: int, ticked: bool
+    database: Database,
+    kind: str,
+    things: Sequence[Input | Query],
+    at: int,
+    ticked: bool,
+    waiting: dict[str, Waiting],
 ) -> list[list[object]]:
     """Write the rows that have to be; return what the row of tick `at` has to list, if there is."""
     # of all that is registered, in each change: no function of ours is called for one of them
     state = _STATES[kind]
     changed = [thing for thing in things if state(thing) != thing.saved]
     if not ticked:
-        _update(database, kind, changed, at)
+        _update(database, kind, changed, at, waiting)
         return []
     moving, names = _MOVING[kind], _MUTABLE[kind]
     others = [
@@ -223,21 +290,29 @@ def _save(
         )
     ]
     if others:
-        _update(database, kind, others, at)
+        _update(database, kind, others, at, waiting)
     moved = [thing for thing in things if state(thing) != thing.written]
     if len(moved) > MAX_LISTED_MOVES:
-        _update(database, kind, moved, at)
+        _update(database, kind, moved, at, waiting)
         return []
     for thing in moved:
         thing.saved = state(thing)
     return [[t.position, *(getattr(t, name) for name in moving)] for t in moved]
 
 
-def _update(database: Database, kind: str, things: Iterable[Input | Query], as_of: int) -> None:
-    """Write the rows of inputs or queries as they are after a tick."""
+def _update(
+    database: Database,
+    kind: str,
+    things: Iterable[Input | Query],
+    as_of: int,
+    waiting: dict[str, Waiting],
+) -> None:
+    """Write the rows of inputs or queries as they are after a tick; none of these waits then."""
     names = _MUTABLE[kind]
     alike: dict[tuple[tuple[str, object], ...], list[int]] = {}
     for thing in things:
+        if waiting.pop(thing.name, None) is not None:
+            thing.written = None
         state = _state(kind, thing)
         before = thing.written or (None,) * len(names)
         both = zip(names, before, state, strict=True)

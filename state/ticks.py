@@ -1,7 +1,8 @@
 """The record of ticks, `cql.ticks`, whose last rows may be buffered in memory.
 
 In a file a tick's row is written in its transaction. In memory it is written together with others,
-which saves half a millisecond a tick.
+which saves half a millisecond a tick. So may the rows of inputs that arrivals have moved: that
+saves as much for each call of `append`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ LATE = 64
 
 
 class TickBuffer:
-    """Rows of the record that are not written yet.
+    """Rows of the record, and of inputs, that are not written yet.
 
     Args:
         database: The database.
@@ -26,25 +27,48 @@ class TickBuffer:
         """Begin with none."""
         self._database = database
         database.participants.append(self)
-        self.kept: tuple[catalog_rows.TickRow, ...] = ()
-        """The rows that wait."""
+        self.kept: tuple[tuple[catalog_rows.TickRow, ...], catalog_rows.WaitingRows] = (), {}
+        """The rows that wait: those of ticks, and those of inputs."""
 
-    def roll_back(self, kept: tuple[catalog_rows.TickRow, ...]) -> None:
+    def roll_back(
+        self, kept: tuple[tuple[catalog_rows.TickRow, ...], catalog_rows.WaitingRows]
+    ) -> None:
         """Let those wait again that did then."""
         self.kept = kept
 
     @property
+    def inputs(self) -> catalog_rows.WaitingRows:
+        """The rows of inputs that wait."""
+        return self.kept[1]
+
+    @property
     def holds_some(self) -> bool:
         """Whether rows wait."""
-        return bool(self.kept)
+        return any(self.kept)
 
-    def add(self, rows: Sequence[catalog_rows.TickRow], *, may_wait: bool) -> None:
-        """Take rows; write them and those that wait, unless they may wait too."""
-        self.kept += tuple(rows)
-        if self.kept and not (rows and may_wait and len(self.kept) < LATE):
-            catalog_rows.write_ticks(self._database, self.kept)
-            self.kept = ()
+    def add(
+        self,
+        ticks: Sequence[catalog_rows.TickRow],
+        inputs: catalog_rows.WaitingRows,
+        *,
+        may_wait: bool,
+    ) -> None:
+        """Take rows; write them and those that wait, unless they may wait too.
+
+        Args:
+            ticks: Rows of the record.
+            inputs: All rows of inputs that wait.
+            may_wait: Whether they may.
+        """
+        rows = (*self.kept[0], *ticks)
+        if may_wait and len(rows) < LATE:
+            self.kept = rows, inputs
+            return
+        catalog_rows.write_waiting(self._database, inputs)
+        if rows:
+            catalog_rows.write_ticks(self._database, rows)
+        self.kept = (), {}
 
     def flush(self) -> None:
         """Write the rows."""
-        self.add((), may_wait=False)
+        self.add((), self.inputs, may_wait=False)

@@ -558,6 +558,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "state/catalog_rows.py",
+        ("what waits of an input is written over what came later",
+         "if waiting.pop(thing.name, None) is not None:", "if False:",
+         "test_catalog.py::test_views_show_the_catalogue"),
         ("a tick lists what it has moved alone",
          "moved = [thing for thing in things if state(thing) != thing.written]",
          "moved = changed",

@@ -50,18 +50,29 @@ def test_views_show_the_catalogue(
     con = cqlduck.connect(path)
     con.execute("""
         CREATE STREAM s (a BIGINT); CREATE STREAM t (a BIGINT); CREATE RELATION r (a BIGINT);
+        CREATE STREAM u (a BIGINT);
         CREATE CONTINUOUS QUERY q AS SELECT a FROM s WHERE a > 1;
         CREATE CONTINUOUS QUERY p AS SELECT s.a FROM s [RANGE 3], r WHERE s.a = r.a;
     """)
     made = 0
-    for now in range(1, 41):
+    for now in range(1, 61):
         name = draw.choice("st")
-        match draw.choice(["tick", "append", "relation", "heartbeat", "reopen", "query", "refuse"]):
+        steps = ["tick", "append", "wait", "relation", "heartbeat", "reopen", "query", "refuse"]
+        match draw.choice([*steps, "made anew", "refused"]):
             case "tick":
                 con.tick({name: [{"a": now, "_ts": now}]}, now)
             case "append":
                 con.append(name, [(now,)], at=now)
                 con.advance()
+            case "wait":
+                # rows of inputs wait until somebody looks, or a tick lists them
+                con.append(draw.choice("rstu"), [(now,)], at=now)
+            case "made anew":
+                con.append("u", [(now,)], at=now)
+                con.execute("DROP STREAM u; CREATE STREAM u (a BIGINT)")
+            case "refused":
+                with pytest.raises(cqlduck.Error):
+                    con.append(draw.choice("rst"), [("a",)], at=now)
             case "relation":
                 con.append("r", [(now,)], at=now)
                 con.advance(now)

@@ -156,10 +156,17 @@ class Core:
         written = plans.written(self.compiled)
         if written != self._written:
             stored = plans.save_statements(self.database, self.compiled)
-        rows = catalog_rows.save(self.database, self.catalogue, self.ticks, self._ticked)
         may_wait = self.database.in_memory and not self.on_tick
-        if rows or not may_wait:
-            self.tick_buffer.add(rows, may_wait=may_wait)
+        buffer = self.tick_buffer
+        rows, waiting = catalog_rows.save(
+            self.database,
+            self.catalogue,
+            self.ticks,
+            self._ticked,
+            buffer.inputs,
+            may_wait=may_wait,
+        )
+        buffer.add(rows, waiting, may_wait=may_wait)
         choices = self.streamon.executor.kept
         if not may_wait and (choices.has_news or written != self.streamon.written):
             self.streamon.flush()

@@ -214,7 +214,7 @@ class Engine(Failing):
             for query in self.catalogue.queries.values():
                 inspection.write_stubs(self.database, query, self.stubs(query))
             records.cut_all(self.database, self.kept_records)
-            catalog_rows.save(self.database, self.catalogue, self.ticks, ())
+            catalog_rows.save(self.database, self.catalogue, self.ticks, (), {})
 
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""
