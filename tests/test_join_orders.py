@@ -284,6 +284,15 @@ def test_a_pin_says_orders_of_several_pipelines(con: cqlduck.Connection) -> None
     assert {(PLANNED, "default")} == set(standing(con).values())
 
 
+def test_a_pin_of_what_is_not_there_names_the_queries_too(con: cqlduck.Connection) -> None:
+    con.execute(STREAMS + STAR.replace("QUERY q", "QUERY star"))
+    with pytest.raises(cqlduck.CatalogError) as caught:
+        con.pin(ORDER, "1 3 2 4", "stars")
+    assert caught.value.message == "there is no stream, relation or query stars"
+    assert caught.value.hint == "did you mean star?"
+    con.pin(ORDER, "1 3 2 4", "STAR")
+
+
 def test_orders_are_rows_that_stay(tmp_path: Path) -> None:
     path = tmp_path / "some.duckdb"
     with cqlduck.connect() as con:

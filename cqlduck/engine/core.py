@@ -301,8 +301,15 @@ class Core:
             Error: There is no such point, or it has no such option.
         """
         if owner is not None:
-            key = bare(arguments.name(owner)).lower()
-            owner = (self.catalogue.queries.get(key) or self.input(owner)).name
+            known: dict[str, Input | Query] = {**self.catalogue.inputs, **self.catalogue.queries}
+            found = known.get(bare(arguments.name(owner)).lower())
+            if found is None:
+                names = [one.name for one in known.values()]
+                raise CatalogError(
+                    f"there is no stream, relation or query {owner}",
+                    hint=suggestion(owner, names, "there are"),
+                )
+            owner = found.name
         self.streamon.force(point, option, owner)
 
     def query(self, name: str) -> Query:
