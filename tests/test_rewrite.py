@@ -760,6 +760,7 @@ def test_what_lives_for_an_instant() -> None:
 
 def test_rules_in_order() -> None:
     expected = (
+        merge_equal,
         prune,
         postpone,
         distinct_arguments,
@@ -773,6 +774,19 @@ def test_rules_in_order() -> None:
     assert expected == RULES
     plan = bound("SELECT k FROM s [RANGE 5]")
     assert merge_equal(materialize(prune(plan))) == optimize(plan)
+
+
+def test_equal_joins_are_one_though_others_read_other_columns() -> None:
+    """The text stands in a subquery too, as in the eleventh query of TPC-H."""
+    joined = "FROM s [RANGE 5] JOIN r ON s.k = r.k"
+    text = (
+        f"SELECT r.k, sum(s.v) AS v {joined} GROUP BY r.k "
+        f"HAVING sum(s.v) > (SELECT sum(s.v + s.k) {joined})"
+    )
+    joins = [n for n in unique(optimize(bound(text))) if isinstance(n, Join) and n.predicates]
+    assert 1 == len(joins)
+    below = {known.name for known in joins[0].columns}
+    assert {"s.v", "s.k", "r.k"} == below
 
 
 RULED = (

@@ -1,7 +1,8 @@
 """Rules: plan → plan. `RULES` is the whole pipeline, in order; each rule is one law of equality.
 
-`prune` comes first, so that no other rule stores or computes unused columns; `merge_equal` comes
-last, to merge the equal nodes that the others have written.
+`prune` comes before all that store or compute, so that none does so for unused columns.
+`merge_equal` comes before it, because only then a node is known to have several readers, whose
+columns it needs; and last, to merge the equal nodes that the others have written.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from cqlduck.rewrite.rules.postpone import materialize_raising, postpone
 from cqlduck.rewrite.rules.prune import prune
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
+    merge_equal,
     prune,
     postpone,
     distinct_arguments,

@@ -42,7 +42,8 @@ def prune(plan: Plan) -> Plan:
     """Remove unused columns: π_A(op(R)) = π_A(op(π_A+used(R))).
 
     Not below DISTINCT, whose columns are its key, and not below a ROWS window or a sample of a
-    derived stream, whose ties are broken by all columns.
+    derived stream, whose ties are broken by all columns. A join that several read has the columns
+    that any of them reads: to be one join is worth more than to be narrow.
     """
     seen: dict[int, set[str]] = {}
     nodes = walk(plan)
@@ -73,10 +74,12 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
         case During():
             below = needed | names_in((*plan.begins, *plan.ends))
         case Join():
-            wanted = needed | names_in(plan.predicates)
-            inputs = tuple([_pruned(i, wanted, seen) for i in plan.inputs])
+            wanted = seen.setdefault(id(plan), set())
+            wanted |= needed
+            below = wanted | names_in(plan.predicates)
+            inputs = tuple([_pruned(i, below, seen) for i in plan.inputs])
             names = [c.name for i in inputs for c in i.columns]
-            outside = tuple([name for name in names if name in needed]) or (names[0],)
+            outside = tuple([name for name in names if name in wanted]) or (names[0],)
             return replace(plan, inputs=inputs, shown=outside)
         case Aggregate():
             wanted = seen.setdefault(id(plan), set())

@@ -105,7 +105,7 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["graph"] = JoinGraph(graph["count"], equalities, tuple(graph["others"]))
         for name in ("names", "default"):
             values[name] = tuple(values[name])
-        for name in ("sampled", "parameters"):
+        for name in ("sampled", "matched"):
             values[name] = frozenset(values[name])
         tree = values["tree"]
         if tree is not None:
