@@ -1610,6 +1610,12 @@ MUTANTS: tuple[Mutant, ...] = (
          AT_ONCE),
     ),
     *_of(
+        "rewrite/operators/stepped.py",
+        ("a key hides where the old states lie", 'return bool(names) and "rowid" not in names',
+         "return bool(names)",
+         "test_last_changes.py::test_a_group_may_have_the_name_of_the_row_ids"),
+    ),
+    *_of(
         "rewrite/operators/primary_key_swap.py",
         ("two tuples come to a key that has room for one",
          "one_comes = exp.LTE(this=where(count.copy(), other.copy()), expression=number(1))",

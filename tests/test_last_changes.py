@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,28 @@ def test_a_query_that_is_behind_reads_more_than_the_last_changes(con: cqlduck.Co
     con.append("r", [(4, 4)], at=4)
     con.advance(4)
     assert [(k, max(k, 2), k, 1) for k in range(1, 5)] == sorted(con.changes("passed").fetchall())
+
+
+def test_a_group_may_have_the_name_of_the_row_ids(con: cqlduck.Connection) -> None:
+    con.execute("""
+        CREATE RELATION r (k INTEGER, v INTEGER) PRIMARY KEY (k);
+        CREATE CONTINUOUS QUERY distinct_ones AS
+            SELECT DISTINCT v % 3 AS "rowid", k % 2 AS b FROM r;
+        CREATE CONTINUOUS QUERY counted AS
+            SELECT x."RowId" AS v, count(*) AS n
+            FROM (SELECT v % 3 AS "RowId" FROM r) x GROUP BY 1;
+    """)
+    for t in range(1, 7):
+        con.append("r", [(10 * t + k, k * t) for k in range(4)], at=t)
+        if t > 2:
+            con.retract("r", [(10 * (t - 1) + k, k * (t - 1)) for k in range(3)], at=t)
+        con.advance(t)
+    rows = con.sql("FROM r").fetchall()
+    assert sorted({(v % 3, k % 2) for k, v in rows}) == sorted(
+        con.table("distinct_ones").fetchall()
+    )
+    counts = Counter(v % 3 for _, v in rows)
+    assert sorted(counts.items()) == sorted(con.table("counted").fetchall())
 
 
 def test_a_column_may_have_the_name_of_the_row_ids(con: cqlduck.Connection) -> None:

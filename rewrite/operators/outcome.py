@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from cqlduck.rewrite.operators.relation import (
     OP,
-    ROWID,
     WRONG,
     Relation,
     elements_of,
@@ -26,6 +25,7 @@ from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
+    ROWID,
     SEQ,
     TS,
     forever,

@@ -37,6 +37,7 @@ from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
+    ROWID,
     SEQ,
     TS,
     forever,
@@ -52,7 +53,6 @@ from cqlduck.rewrite.relalg.elements import (
 )
 
 OP, WRONG, TUPLE, ROW = "_op", "_cql_wrong", "_cql_tuple", "_cql_row"
-ROWID = "_cql_rowid"
 
 
 @dataclass(frozen=True)

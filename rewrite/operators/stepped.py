@@ -17,7 +17,15 @@ from cqlduck.rewrite.physical.algebra import ADDED, Aggregation, Monoid, N
 from cqlduck.rewrite.physical.arrivals import reads_arrivals
 from cqlduck.rewrite.plan import Plan, properties
 from cqlduck.rewrite.relalg.builders import cast, column
-from cqlduck.rewrite.relalg.elements import TS, named, parameter, qualified, same, state_table
+from cqlduck.rewrite.relalg.elements import (
+    ROWID,
+    TS,
+    named,
+    parameter,
+    qualified,
+    same,
+    state_table,
+)
 from cqlduck.rewrite.relalg.values import unsized
 
 
@@ -28,6 +36,16 @@ class Stepped(Accumulating):
     def is_stepped(self) -> bool:
         """Whether each group has one state in the delta: it has."""
         return True
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the delta says where the old states lie: a key may hide that by its name."""
+        names = {key.lower() for key in self.node.keys}
+        return bool(names) and "rowid" not in names
+
+    def state_names(self) -> list[str]:
+        """Return the columns of a state in the delta, and that of its place."""
+        return [*super().state_names(), *([ROWID] if self.has_places else [])]
 
     def is_recomputed(self, made: Aggregation) -> bool:
         """Return whether an aggregate is worked out from tuples; what looks back is."""
@@ -67,10 +85,12 @@ class Stepped(Accumulating):
             states.append(named((old if monoid.without is None else new).copy(), own))
         not_null = properties(self.node.input).not_null
         changes = self.keys_of("changes")
+        place = [named(qualified("kept", "rowid"), ROWID)] if self.has_places else []
         return (
             exp.select(
                 *[named(k, n) for k, n in zip(changes, self.node.keys, strict=True)],
                 named(qualified("changes", TS), TS),
+                *place,
                 *states,
                 *[
                     named(sized_value(qualified("kept", made.call.name), made), made.call.name)
@@ -96,12 +116,15 @@ class Stepped(Accumulating):
             exp.alias_(unsized_value(column(made.call.name), made), made.call.name, quoted=True)
             for made in lists
         ]
-        return exp.select(exp.Star(replace=replaced)).from_(kept, copy=False).subquery("kept")
+        place = [column("rowid")] if self.has_places else []
+        listed = exp.select(exp.Star(replace=replaced), *place)
+        return listed.from_(kept, copy=False).subquery("kept")
 
     def _valued(self, beside: Iterable[str]) -> exp.Select:
         """The results that are carried along, after the instant and before."""
         names = [
             TS,
+            *([ROWID] if self.has_places else []),
             *(name for name, own, _, _ in self._columns_of_state() for name in (name, own)),
         ]
         listed = self.listed(names)

@@ -26,6 +26,8 @@ from cqlduck.rewrite.relalg.values import identities
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
 NEXT = "_cql_next"
+ROWID = "_cql_rowid"
+"""Where a row of a table lies, as DuckDB's `rowid` says it."""
 
 
 def parameter(name: str) -> exp.Placeholder:

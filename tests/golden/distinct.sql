@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 duplicate-eliminate(project(seq-window(stream(s))))
-3804ef5203c8193c
+0d9da4ce2d008c9b
 
 -- title: of what only grows it only grows, so its query yields an Istream
 SELECT DISTINCT k, v FROM s

@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(union(project(project(seq-window(stream(s)))), project(duplicate-eliminate(select(project("s.k", "s.v" AS distinct s.v)))))))
-eea7735947511b21
+8352224f2212cccb
 
 -- title: of what only grows the first of each value counts
 SELECT sum(DISTINCT v) AS total, count(DISTINCT k) FILTER (WHERE v > 3) AS many FROM s
@@ -14,4 +14,4 @@ e8f8780a729a68b8
 SELECT k, count(DISTINCT v) AS n, count(DISTINCT v) FILTER (WHERE d > 0) AS positive FROM s GROUP BY k
 ----
 project(aggregate(union(project(project(seq-window(stream(s)))), project(duplicate-eliminate(union(select(project("s.k", CAST(0 AS INT) AS argument, "s.v" AS value)), select(project("s.k", CAST(1 AS INT) AS argument, "argument2" AS value))))))))
-28a9c57f61e676bc
+c70ce394629c43d4

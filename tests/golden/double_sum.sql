@@ -2,7 +2,7 @@
 SELECT k, sum(d) AS total FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-2b6762946ef81e8f
+28344120c18950d9
 
 -- title: two of them share the table of outliers
 SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]

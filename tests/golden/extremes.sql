@@ -2,10 +2,10 @@
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-1de0fedcfb3609b9
+d75840ebb16f1b97
 
 -- title: of what shrinks, they are worked out again where something changed
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-d94d820dea5c763e
+b50ab59dd4459353

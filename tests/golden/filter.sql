@@ -14,4 +14,4 @@ project(select(relation(r)))
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 project(select(aggregate(project(relation(r)))))
-1546eec7d019b82a
+fa9d1813ed470375

@@ -8,7 +8,7 @@ dfd0a4d340433470
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 i-stream(duplicate-eliminate(project(seq-window(stream(s)))))
-94515ed90ea18feb
+f823758698fd3d5d
 
 -- title: a relation's insertions, net at each instant
 Istream(SELECT name FROM r WHERE k > 1)

@@ -11,4 +11,4 @@ CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(fresh)))))
-bb04557b08f7b4c4
+65b565a1f7c09bb7

@@ -2,4 +2,4 @@
 SELECT v::TINYINT AS v FROM s [RANGE 10] x ANTI JOIN r y ON x.k = y.k
 ----
 project(materialize(antisemijoin(seq-window(stream(s)), project(binary-join(duplicate-eliminate(project(relation(r))))))))
-aa566f6b0a083095
+2880b2a7ee49fde0

@@ -2,13 +2,13 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-1283261817df4cb6
+ff7b33e3fc3a8f97
 
 -- title: of a relation, copies of a tuple are spread first
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 project(aggregate(project(relation(r))))
-6ab0664c75838ac3
+d908401a7202e61c
 
 -- title: what has no delta rule is worked out again from its inputs as they are
 SELECT r.name, s.v FROM r ASOF JOIN s [RANGE 10] ON r.k >= s.k
@@ -33,7 +33,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 recompute(project(project(aggregate(project(seq-window(stream(s)))))))
-334c65703f8cc4ba
+89a91f5a4b3a7462
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3

@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 r-stream(project(aggregate(project(seq-window(stream(s))))))
-68d1e434b5533b11
+352b8cd411f15d50
 
 -- title: of a NOW window the tick alone is read
 SELECT Rstream(v) FROM s [NOW]

@@ -8,4 +8,4 @@ project(binary-join(seq-window(stream(s)), project(project(aggregate(project(seq
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
 project(union(binary-join(relation(r), project(aggregate(project(seq-window(stream(t)))))), project(antisemijoin(project(binary-join(duplicate-eliminate(project(project("y.k" AS match0)))))))))
-7a91e055ed16858d
+678a8dcff28380cb

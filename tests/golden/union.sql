@@ -8,7 +8,7 @@ ba32ec7ed2f7fe84
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 duplicate-eliminate(union(project(seq-window(stream(s))), project(relation(r))))
-c4ac25f084f68d96
+3fe390ff61b7b3c2
 
 -- title: a side of another type is cast to the type of both
 SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r

@@ -748,13 +748,14 @@ SELECT
   *, (_cql_is IS DISTINCT FROM _cql_was OR total IS DISTINCT FROM _cql_old_total) AS _cql_changed
 FROM (
   SELECT r.k AS k, r._ts AS _ts, r._cql_n AS _cql_n, r._cql_count0 AS _cql_count0,
-    r._cql_sum0 AS _cql_sum0, r._cql_n > 0 AS _cql_is, r._cql_n - r._cql_d_n > 0 AS _cql_was,
+    r._cql_sum0 AS _cql_sum0, r._cql_rowid AS _cql_rowid, r._cql_n > 0 AS _cql_is,
+    r._cql_n - r._cql_d_n > 0 AS _cql_was,
     CASE WHEN r._cql_count0 > 0 THEN CAST(r._cql_sum0 AS INT128) END AS total,
     CASE WHEN (r._cql_count0 - r._cql_count0_d) > 0
       THEN CAST((r._cql_sum0 - r._cql_sum0_d) AS INT128)
     END AS _cql_old_total
   FROM (
-    SELECT changes.k AS k, changes._ts AS _ts,
+    SELECT changes.k AS k, changes._ts AS _ts, kept.rowid AS _cql_rowid,
       CAST(COALESCE(kept._cql_n, 0) + changes._cql_n AS BIGINT) AS _cql_n,
       changes._cql_n AS _cql_d_n,
       CAST(COALESCE(kept._cql_count0, 0) + changes._cql_count0 AS BIGINT) AS _cql_count0,
@@ -772,8 +773,7 @@ SELECT k, total, _ts, CAST(1 AS BIGINT) AS _weight FROM temp._cql_delta_aggregat
 WHERE _cql_is AND _cql_changed;
 -- upkeep: forget the old state of the groups that changed
 DELETE FROM cql_state.aggregate_groups AS kept
-WHERE
-  EXISTS(SELECT 1 FROM temp._cql_delta_aggregate AS delta WHERE delta.k IS NOT DISTINCT FROM kept.k);
+WHERE kept.rowid IN (SELECT _cql_rowid FROM temp._cql_delta_aggregate);
 -- upkeep: keep their new state
 INSERT INTO cql_state.aggregate_groups
 SELECT k, _cql_n, _cql_count0, _cql_sum0 FROM temp._cql_delta_aggregate WHERE _cql_n > 0;
