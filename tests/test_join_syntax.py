@@ -221,6 +221,36 @@ def queries(draw: st.DrawFn) -> str:
     return f"SELECT {listed} FROM {text}{where}"
 
 
+OUTSIDE = (
+    "s AS a CROSS JOIN (r AS c JOIN u AS d ON w = v) AS e",
+    "s AS a CROSS JOIN (r AS c JOIN u AS d ON w = a.v) AS e",
+    "s AS a CROSS JOIN (s AS b CROSS JOIN (r AS c JOIN u AS d ON w = v) AS e) AS f",
+    "s AS a CROSS JOIN (s AS b CROSS JOIN (r AS c JOIN u AS d ON w = v))",
+    "s AS a CROSS JOIN (u AS b CROSS JOIN (r AS c JOIN u AS d ON w = v))",
+    "s AS a, s AS b JOIN (r AS c JOIN u AS d ON w = v) ON b.k = c.k",
+    "s AS a JOIN (r AS c JOIN u AS d ON w = v) ON a.k = c.k, s AS z",
+    "(s AS a NATURAL JOIN s AS b) CROSS JOIN (s AS e CROSS JOIN (r AS c JOIN u AS d ON w = v))",
+)
+
+
+@pytest.mark.parametrize("clause", OUTSIDE)
+def test_a_name_in_parentheses_is_of_the_nearest_join_around_that_has_it(clause: str) -> None:
+    database = duckdb.connect()
+    rows = {"s": [(1, 5), (2, 6)], "r": [(1, 5), (2, 5), (1, 6)], "u": [(1, 7), (2, 8)]}
+    with cqlduck.connect() as con:
+        for name, listed in {n: COLUMNS[n] for n in rows}.items():
+            columns = ", ".join(f"{column} INTEGER" for column in listed)
+            database.execute(f"CREATE TABLE {name} ({columns})")
+            con.execute(f"CREATE RELATION {name} ({columns})")
+            database.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows[name])
+            con.append(name, rows[name], at=1)
+        wanted = database.execute(f"SELECT * FROM {clause}").fetchall()
+        assert 0 < len(wanted) < 40
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT * FROM {clause}")
+        con.advance(1)
+        assert sorted(wanted) == sorted(con.table("q").fetchall())
+
+
 VALUE = st.sampled_from([1, 2, 3, None])
 CONTENTS = st.fixed_dictionaries(
     {name: st.lists(st.tuples(VALUE, VALUE), max_size=4) for name in COLUMNS}

@@ -68,7 +68,9 @@ def _joins(
             # what is before a comma is no part of the joins behind it
             first, start = left, middle
             before, conditions = before + conditions, []
+        begins, scope.begins = scope.begins, (*scope.begins, first)
         inside = bind_item(context, join.this, scope, ctes)
+        scope.begins = begins
         inside = _closed(context.catalog, scope, middle, inside)
         own = _said(context.catalog, join, kind, scope, first, left)
         if kind in (",", ""):
@@ -130,7 +132,7 @@ def _said(
         conditions.append(_using(scope, first, left, name, join, kind))
     if join.args.get("on") is not None:
         no_aggregate(catalog, join.args["on"], "ON")
-        conditions += conditions_of(join.args["on"], replace(scope, first=first))
+        conditions += conditions_of(join.args["on"], replace(scope, begins=(*scope.begins, first)))
     return conditions
 
 
@@ -278,7 +280,8 @@ def _parenthesized(
         return _joins(context, joins, scope, ctes, first, start, inside)
     joined = exp.select("*").from_(inner)
     joined.set("joins", joins)
-    bind_derived(context, tree, tree.alias, joined, scope, ctes)
+    with asking_around(scope, "a join in FROM that names what stands around it"):
+        bind_derived(context, tree, tree.alias, joined, scope, ctes)
     return []
 
 

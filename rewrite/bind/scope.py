@@ -57,9 +57,10 @@ class Scope:
 
     `plans` are to be joined: those of the items, but for items that an outer, semi- or antijoin
     has made one plan of. `shown` says what stands for a column of an item in `*`, `values` what
-    stands for a scalar subquery. A name without qualifier is looked up in the items from `first`
-    on, which are those of a join, and then in those before them. Names that are not found are
-    looked up in the scope `around`, that of the query in whose expression this is.
+    stands for a scalar subquery. `begins` are the places of the first items of the joins that stand
+    in each other's parentheses: a name without qualifier is looked up in the items of the innermost
+    one, and if it is not there, in those of the next one that stand before it. Names that are not
+    found are looked up in the scope `around`, that of the query in whose expression this is.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -70,7 +71,7 @@ class Scope:
     values: dict[str, exp.Expr] = field(default_factory=dict)
     volatile: frozenset[str] = frozenset()
     around: Scope | None = None
-    first: int = 0
+    begins: tuple[int, ...] = ()
 
     def add(self, item: Item, place: int | None) -> None:
         """Add an item; an alias stands once in a FROM clause."""
@@ -89,8 +90,13 @@ class Scope:
         Raises:
             BindError: Several items have it.
         """
-        inner, outer = self.items[self.first :], self.items[: self.first]
-        return self._find_in(inner, name) or self._find_in(outer, name)
+        end = len(self.items)
+        for begin in (*reversed(self.begins), 0):
+            found = self._find_in(self.items[begin:end], name)
+            if found is not None:
+                return found
+            end = begin
+        return None
 
     def _find_in(self, items: Sequence[Item], name: str) -> Column | None:
         found = [(item, known) for item in items if (known := item.find(name)) is not None]
