@@ -251,6 +251,36 @@ def test_a_name_in_parentheses_is_of_the_nearest_join_around_that_has_it(clause:
         assert sorted(wanted) == sorted(con.table("q").fetchall())
 
 
+MERGED_TWICE = (
+    ("(s AS a JOIN s AS c USING (k)) SEMI JOIN (s AS b JOIN s AS d USING (k)) ON a.k = b.k", True),
+    ("(s AS a JOIN s AS c USING (k)) ANTI JOIN (s AS b SEMI JOIN s AS d USING (k)) ON a.k = b.k",
+     True),
+    ("s AS a SEMI JOIN (s AS b JOIN s AS d USING (k)) ON a.k = b.k", False),
+    ("(s AS a JOIN s AS c USING (k)) SEMI JOIN s AS b ON a.k = b.k", False),
+    ("(s AS a JOIN s AS c USING (k)) SEMI JOIN (s AS b JOIN s AS d USING (v)) ON a.k = b.k", False),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("clause", "is_ambiguous"), MERGED_TWICE)
+def test_a_name_merged_on_both_sides_of_a_semijoin_is_ambiguous(
+    clause: str, is_ambiguous: bool
+) -> None:
+    text = f"SELECT a.v FROM {clause} WHERE k > 0"
+    database = duckdb.connect()
+    database.execute("CREATE TABLE s (k INTEGER, v INTEGER)")
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION s (k INTEGER, v INTEGER)")
+        query = f"CREATE CONTINUOUS QUERY q AS {text}"
+        if is_ambiguous:
+            with pytest.raises(duckdb.BinderException, match="Ambiguous"):
+                database.execute(text)
+            with pytest.raises(cqlduck.BindError, match="ambiguous"):
+                con.execute(query)
+        else:
+            database.execute(text)
+            con.execute(query)
+
+
 VALUE = st.sampled_from([1, 2, 3, None])
 CONTENTS = st.fixed_dictionaries(
     {name: st.lists(st.tuples(VALUE, VALUE), max_size=4) for name in COLUMNS}

@@ -88,6 +88,8 @@ def _joins(
         if kind in ("SEMI", "ANTI"):
             make = context.partners.semi if kind == "SEMI" else context.partners.anti
             plan = make(mine, theirs, own)
+            removed = scope.items[left:]
+            scope.gone |= {name for name in scope.merged if scope.merged_in(removed, name)}
             del scope.items[left:]
         else:
             plan = context.partners.outer(mine, theirs, own, kind)

@@ -60,7 +60,9 @@ class Scope:
     stands for a scalar subquery. `begins` are the places of the first items of the joins that stand
     in each other's parentheses: a name without qualifier is looked up in the items of the innermost
     one, and if it is not there, in those of the next one that stand before it. Names that are not
-    found are looked up in the scope `around`, that of the query in whose expression this is.
+    found are looked up in the scope `around`, that of the query in whose expression this is. `gone`
+    are names that USING has merged on the right side of a semi- or antijoin: DuckDB still counts
+    them where it has merged such a name on the left side, too.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Scope:
     volatile: frozenset[str] = frozenset()
     around: Scope | None = None
     begins: tuple[int, ...] = ()
+    gone: set[str] = field(default_factory=set)
 
     def add(self, item: Item, place: int | None) -> None:
         """Add an item; an alias stands once in a FROM clause."""
@@ -101,9 +104,10 @@ class Scope:
     def _find_in(self, items: Sequence[Item], name: str) -> Column | None:
         found = [(item, known) for item in items if (known := item.find(name)) is not None]
         merged = self.merged_in(items, name)
-        if len(merged) == 1:
+        is_gone = bool(merged) and name.lower() in self.gone
+        if len(merged) == 1 and not is_gone:
             return merged[0].value
-        if len(found) > 1:
+        if len(found) > 1 or is_gone:
             choices = " or ".join(f"{item.alias}.{name}" for item, _ in found)
             raise BindError(f"the column name {name} is ambiguous", hint=f"write {choices}")
         return found[0][1] if found else None
