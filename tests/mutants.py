@@ -1008,7 +1008,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/bind/from_clause.py",
         ("a name in ON is one of any item",
-         "conditions_of(join.args[\"on\"], replace(scope, first=first))",
+         "conditions_of(join.args[\"on\"], replace(scope, begins=(*scope.begins, first)))",
          "conditions_of(join.args[\"on\"], scope)", IN_PARENTHESES),
         ("what is said in parentheses is said after a join around them",
          "return _joins(context, joins, scope, ctes, first, start, inside)",
