@@ -255,6 +255,8 @@ MERGED_TWICE = (
     ("(s AS a JOIN s AS c USING (k)) SEMI JOIN (s AS b JOIN s AS d USING (k)) ON a.k = b.k", True),
     ("(s AS a JOIN s AS c USING (k)) ANTI JOIN (s AS b SEMI JOIN s AS d USING (k)) ON a.k = b.k",
      True),
+    ("(s AS a JOIN s AS c USING (k)) SEMI JOIN (s AS b JOIN s AS d USING (k)) ON a.k = b.k "
+     "JOIN s AS e USING (k)", True),
     ("s AS a SEMI JOIN (s AS b JOIN s AS d USING (k)) ON a.k = b.k", False),
     ("(s AS a JOIN s AS c USING (k)) SEMI JOIN s AS b ON a.k = b.k", False),
     ("(s AS a JOIN s AS c USING (k)) SEMI JOIN (s AS b JOIN s AS d USING (v)) ON a.k = b.k", False),
@@ -274,7 +276,7 @@ def test_a_name_merged_on_both_sides_of_a_semijoin_is_ambiguous(
         if is_ambiguous:
             with pytest.raises(duckdb.BinderException, match="Ambiguous"):
                 database.execute(text)
-            with pytest.raises(cqlduck.BindError, match="ambiguous"):
+            with pytest.raises(cqlduck.BindError, match=r"ambiguous|several items"):
                 con.execute(query)
         else:
             database.execute(text)

@@ -161,9 +161,10 @@ def _side(scope: Scope, items: Sequence[Item], name: str, join: exp.Join) -> Mer
         raise BindError(
             f"USING names {name}, which is no column of both sides", offset=place_of(join)
         )
-    if len(merged) == 1:
+    is_gone = bool(merged) and name.lower() in scope.gone
+    if len(merged) == 1 and not is_gone:
         return merged[0]
-    if len(found) > 1:
+    if len(found) > 1 or is_gone:
         raise BindError(
             f"USING names {name}, which several items on one side have",
             hint="say with ON which one is meant",
