@@ -305,3 +305,11 @@ def test_random_names() -> None:
 @pytest.mark.long
 def test_more_random_names() -> None:
     check(30)
+
+
+@pytest.mark.parametrize("call", ["s. sum(v) v", "s.v.avg(v, 1)", "s.upper(v, v)", "s.count(1, 2)"])
+def test_a_method_of_too_many_arguments_is_refused_in_words(call: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        with pytest.raises(cqlduck.BindError):
+            con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT {call} FROM s [RANGE 20]")

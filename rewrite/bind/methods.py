@@ -5,6 +5,7 @@ DuckDB reads `a.b.f(…)` as a call of f in the schema a.b if there is one, else
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
@@ -31,7 +32,9 @@ def methods_as_calls(tree: exp.Expr, knows: Callable[[str], bool]) -> exp.Expr:
         arguments = [reference(names), *method.expressions]
         call: exp.Expr = exp.Anonymous(this=method.this, expressions=arguments)
         if method.name.lower() in SQLGLOT_NODES:
-            call = exp.func(method.name, *arguments, dialect="duckdb")
+            # of too many arguments DuckDB has the word
+            with contextlib.suppress(ValueError):
+                call = exp.func(method.name, *arguments, dialect="duckdb")
         call.meta.update(method.meta)
         if node is tree:
             return call
