@@ -37,7 +37,7 @@ class Check:
     def __init__(self, engine: Engine, queries: Sequence[Query]) -> None:
         """Compare nothing yet."""
         self._engine = engine
-        self._queries = queries
+        self._queries = list(dict.fromkeys(engine.planned(query).name for query in queries))
         self._done = 0
 
     def way(self) -> Fraction:
@@ -51,7 +51,7 @@ class Check:
         found: list[Checked] = []
         checker = Checker(engine.database, engine.catalogue, engine.shown)
         try:
-            for query in self._queries:
+            for query in map(engine.catalogue.planned, self._queries):
                 found += checker.check(query, engine.compiled[query.name.lower()])
                 self._done += 1
         finally:

@@ -22,7 +22,7 @@ from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import listing
-from cqlduck.state.catalog import Catalogue
+from cqlduck.state.catalog import Catalogue, Input
 from cqlduck.state.columns import of_query
 from cqlduck.state.connection import Database
 
@@ -44,7 +44,12 @@ class Compiler:
             self._macros = listing.macros_of_a_new(self.database)
 
     def compile(
-        self, catalogue: Catalogue, name: str, body: str, taken: str | None = None
+        self,
+        catalogue: Catalogue,
+        name: str,
+        body: str,
+        taken: str | None = None,
+        constants: Input | None = None,
     ) -> Compiled:
         """Compile a query against what is registered.
 
@@ -54,15 +59,14 @@ class Compiler:
             body: Its text.
             taken: The macros and types that it captured when it was registered, as text; without,
                 it is what they are by now.
+            constants: A relation of ours that it may read, if it is a family.
 
         Raises:
             Error: Of the family, with its place in the query.
         """
-        if self._macros is None:
-            self._macros = listing.macros(self.database)
-        known, macros = Captured() if taken is None else Captured.of(taken), self._macros
+        known, macros = Captured() if taken is None else Captured.of(taken), self.macros
         if taken is not None:
-            macros = {n: [m for m in forms if not m.is_own] for n, forms in self._macros.items()}
+            macros = {n: [m for m in forms if not m.is_own] for n, forms in self.macros.items()}
             macros = {**macros, **known.macros}
         view = _View(
             self.database,
@@ -81,8 +85,23 @@ class Compiler:
                 key: UserFunction(function.name, function.return_type, function.raises)
                 for key, function in catalogue.functions.items()
             },
+            constants,
         )
         return compile_query(name, body, view)
+
+    @property
+    def macros(self) -> Macros:
+        """The macros that there are, by lower-case name."""
+        if self._macros is None:
+            self._macros = listing.macros(self.database)
+        return self._macros
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """The lower-case names of the users' macros."""
+        return frozenset(
+            name for name, forms in self.macros.items() if any(form.is_own for form in forms)
+        )
 
     def forget_macros(self) -> None:
         """Read macros anew for the next query: a statement may have changed them."""
@@ -113,10 +132,13 @@ class _View:
     called: Mapping[str, Sequence[str]]
     types: Mapping[str, str]
     functions: UserFunctions
+    constants: Input | None = None
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
         found = self.catalogue.inputs.get(name.lower())
+        if self.constants is not None and name == self.constants.name:
+            found = self.constants
         if found is not None:
             return Source(
                 found.name,

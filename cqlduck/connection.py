@@ -64,6 +64,7 @@ def connect(
     progress: bool | None = None,
     recompute: Literal["allow", "refuse", "always"] | None = None,
     records: int = MAX_RECORDS,
+    sharing: bool = True,
     standing: str = STANDING,
     strict: bool = False,
     threads: int | None = None,
@@ -94,6 +95,8 @@ def connect(
             with 'always' all queries are worked out again.
         records: How many rows `cql.late`, `cql.corrections` and the quarantined batches of
             `cql.batches` keep of each input, or query; those before them are summed up.
+        sharing: Whether a query that is registered from now on is computed by one plan with those
+            from which it differs in constants alone, or in nothing. No answer depends on it.
         standing: How long the streams and relations of a query that stands still, because it failed
             or was deactivated, are kept for it, '1 day' by default, or 'unbounded'; then it has
             expired.
@@ -137,6 +140,7 @@ class Connection:
                     kept_records=int(settings.records),
                     standing=str(settings.standing),
                     strict=settings.strict,
+                    sharing=settings.sharing,
                     refuses_unbounded=settings.unbounded == "refuse",
                     history=None if settings.history is None else str(settings.history),
                     wanted=settings.lasting,

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
-from cqlduck.state import amend, answers, netting, retention
+from cqlduck.state import amend, answers, catalog_rows, netting, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
@@ -63,6 +64,8 @@ class Housekeeping:
     trace_room: int = retention.TRACE
     tails: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
+    left: dict[str, Instant | None] = field(default_factory=dict)
+    """Of families of which members have left: the instant at which what they had ends."""
     _compacted: dict[str, int] = field(default_factory=dict)
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of relations: how many rows the store had at most at a number, and that number."""
@@ -115,6 +118,8 @@ class Housekeeping:
         """Keep histories, stores and logs small; what has nothing to do is not called."""
         with self.database.part("retention"):
             for query in moved:
+                if query.name in self.left:
+                    self._forget_members(query)
                 if query.keep is not None or self.history is not None:
                     self._forget_history(query)
                 wrote = self._wrote.pop(query.name, 0)
@@ -123,25 +128,47 @@ class Housekeeping:
                         room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
                         if room <= 0 and query.frontier is not None:
                             self._shorten(query, synopsis, query.frontier)
-            queries = self.catalogue.queries.values()
+            queries = (*self.catalogue.queries.values(), *self.catalogue.families.values())
             stand = [q for q in queries if q.state != "active"]
             if stand:
                 self._expire()
             if moved or any(q.state == EXPIRED for q in stand):
                 self._forget()
 
+    def _forget_members(self, family: Query) -> None:
+        """Delete from the log of a family what members had that have left."""
+        ends = self.left[family.name]
+        if ends is not None and (family.frontier is None or family.frontier < ends):
+            return
+        del self.left[family.name]
+        numbers = [one.member for one in self.catalogue.members_of(family)]
+        names = [family.changes]
+        if family.kind == "relation" and self.compiled[family.name.lower()].answer is None:
+            names.append(family.answer)
+        for name in names:
+            self.results.keep(name)
+            self.database.execute(
+                f"DELETE FROM cql_state.{quoted(name)} WHERE NOT list_contains(?, {MEMBER})",
+                [numbers],
+            )
+        self.tails.pop(family.name, None)
+
     def expiring(self) -> list[Query]:
         """Return the queries that have stood still for longer than `standing`."""
-        if not any(q.state not in ("active", EXPIRED) for q in self.catalogue.queries.values()):
+        queries = (*self.catalogue.queries.values(), *self.catalogue.families.values())
+        if not any(q.state not in ("active", EXPIRED) for q in queries):
             return []
         standing = self._instants(self.standing)
-        queries = self.catalogue.queries.values()
         return [query for query in queries if self.progress.expires(query, standing)]
 
     def _expire(self) -> None:
         """Let go of what is kept for queries that stand still."""
         for query in self.expiring():
             self.catalogue.turn(query, EXPIRED)
+            if query.family is not None:
+                catalog_rows.move(self.database, query)
+            if query.shape is not None:
+                continue
             log.warning(
                 "%s has stood still for longer than %s; what its inputs had since is no longer "
                 "kept for it",
@@ -224,10 +251,18 @@ class Housekeeping:
         readers = self.catalogue.live_readers(query)
         until = Instant(query.frontier - span)
         for reader in readers:
-            reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)
+            spans = self.compiled[reader.name.lower()].spans
+            names = [query.name, *(member.name for member in self.catalogue.members_of(query))]
+            reaches = [spans.get(name, 0) for name in names]
+            reach = None if None in reaches else max(r for r in reaches if r is not None)
             if reader.frontier is None or reach is None or self.catalogue.amends(reader):
                 return
             until = min(until, Instant(reader.frontier - max(span, reach + 1)))
+        for member in self.catalogue.members_of(query):
+            if member.state != "active":
+                if member.frontier is None:
+                    return
+                until = min(until, Instant(member.frontier - span))
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is None or until <= start + max(span // 4, 1):
             return
@@ -236,7 +271,8 @@ class Housekeeping:
             amend.set_aside(self.database, query, until)
         query.history_from = until
         if self.output_buffer.forget(query, until):
-            self.results.keep(query.changes)
+            for name in (query.changes, *(m.changes for m in self.catalogue.members_of(query))):
+                self.results.keep(name)
             answers.forget_history(
                 self.database,
                 self.catalogue.clock,

@@ -45,7 +45,7 @@ class Progress:
         self.excluded = frozenset(names)
         self._above = {}
         for name in names:
-            for reader in self.catalogue.readers_of(self.catalogue.queries[name.lower()]):
+            for reader in self.catalogue.readers_of(self.catalogue.planned(name)):
                 self._above[reader.name] = (*self._above.get(reader.name, ()), name)
 
     def target(self, query: Query) -> Instant | None:
@@ -63,7 +63,7 @@ class Progress:
         if beat is None or not (stopped or excluded):
             return beat
         beats = [beat, *(inner.frontier for inner in stopped)]
-        beats += [self.catalogue.queries[name.lower()].frontier for name in excluded]
+        beats += [self.catalogue.planned(name).frontier for name in excluded]
         if any(beat is None for beat in beats):
             return None
         return min(beat for beat in beats if beat is not None)

@@ -67,6 +67,7 @@ def explain(engine: Engine, query: Query) -> str:
         earlier = engine.answer_sql(query, Instant(query.frontier - 1))
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
     parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
-    kept = stored(engine, query.name, engine.compiled[query.name.lower()])
+    planned = engine.planned(query)
+    kept = stored(engine, planned.name, engine.compiled[planned.name.lower()])
     parts.append(memory(kept, query.keep or engine.history))
     return "\n\n".join(parts)

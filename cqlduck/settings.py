@@ -64,6 +64,7 @@ class Settings:
     progress: bool | None = None
     recompute: Literal["allow", "refuse", "always"] | None = None
     records: int = MAX_RECORDS
+    sharing: bool = True
     standing: str = STANDING
     strict: bool = False
     threads: int | None = None
@@ -98,7 +99,7 @@ class Settings:
             value = getattr(self, name)
             if not (_is_count(value, most) or (value is None and name == "threads")):
                 raise _refused(name, f"a whole number from 1 to {most}", value)
-        for name in ("adaptive", "strict", "variables", "progress"):
+        for name in ("adaptive", "sharing", "strict", "variables", "progress"):
             value = getattr(self, name)
             if not (isinstance(value, bool) or (value is None and name == "progress")):
                 raise _refused(name, "True or False", value)

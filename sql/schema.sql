@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS cql_state.input_rows (
     taken_rows BIGINT,
     waiting_for VARCHAR,
     number BIGINT,
+    family VARCHAR,
     as_of BIGINT NOT NULL
 );
 COMMENT ON TABLE cql_state.input_rows IS 'Streams and relations as they were after tick as_of; what has moved since stands with the last tick, and cql_state.inputs shows both. Instants are numbers here.';
@@ -62,9 +63,13 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     amend_from BIGINT,
     number BIGINT,
     taken VARCHAR,
+    family VARCHAR,
+    member BIGINT,
+    shape VARCHAR,
+    is_open BOOLEAN NOT NULL DEFAULT false,
     as_of BIGINT NOT NULL
 );
-COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query.';
+COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is.';
 
 CREATE TABLE IF NOT EXISTS cql_state.functions (
     name VARCHAR NOT NULL,

@@ -23,7 +23,7 @@ LEFT JOIN (
 ) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
 COMMENT ON VIEW cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
 
-CREATE OR REPLACE VIEW cql_state.queries WITH (DEFER_BINDING) AS
+CREATE OR REPLACE VIEW cql_state.moved_queries WITH (DEFER_BINDING) AS
 SELECT r.* REPLACE (
     CASE WHEN m.moved IS NULL THEN r.begin_instant ELSE m.moved[2] END AS begin_instant,
     CASE WHEN m.moved IS NULL THEN r.frontier ELSE m.moved[3] END AS frontier,
@@ -36,7 +36,27 @@ LEFT JOIN (
     FROM cql_state.ticks AS t
     WHERE t.number = (SELECT max(number) FROM cql_state.ticks)
 ) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
-COMMENT ON VIEW cql_state.queries IS 'Continuous queries, with their frontiers.';
+COMMENT ON VIEW cql_state.moved_queries IS 'Continuous queries and families, with their frontiers; of members that are active these stand with their families.';
+
+CREATE OR REPLACE VIEW cql_state.queries WITH (DEFER_BINDING) AS
+SELECT q.* REPLACE (
+    CASE
+        WHEN f.name IS NULL OR q.since IS NULL THEN coalesce(f.begin_instant, q.begin_instant)
+        WHEN f.frontier > q.since THEN greatest(f.begin_instant, q.since + 1)
+    END AS begin_instant,
+    CASE
+        WHEN f.name IS NULL THEN q.frontier
+        WHEN f.frontier IS NULL OR f.frontier < q.since THEN q.since
+        ELSE f.frontier
+    END AS frontier,
+    CASE
+        WHEN f.name IS NULL THEN q.history_from
+        WHEN q.since IS NULL OR f.history_from > q.since THEN f.history_from
+    END AS history_from
+)
+FROM cql_state.moved_queries AS q
+LEFT JOIN cql_state.moved_queries AS f ON f.name = q.family AND q.state = 'active';
+COMMENT ON VIEW cql_state.queries IS 'Continuous queries and families, with their frontiers.';
 
 CREATE OR REPLACE VIEW cql.functions WITH (DEFER_BINDING) AS
 SELECT f.name, f.parameters, f.return_type, f.type, f.null_handling, f.exception_handling, f.digest
@@ -86,7 +106,7 @@ SELECT
     i.next_batch,
     i.waiting_for
 FROM cql_state.inputs AS i
-WHERE i.kind = 'relation'
+WHERE i.kind = 'relation' AND i.family IS NULL
 ORDER BY i.position;
 COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and the numbers of insertions and deletions. query is the query that REFRESH RELATION runs. first_element and last_element are the instants of the first and last elements that have one.';
 
@@ -102,14 +122,16 @@ SELECT
     q.column_types AS types,
     q.keep,
     q.error,
-    q.body AS query
+    q.body AS query,
+    q.family
 FROM cql_state.queries AS q
+WHERE q.shape IS NULL
 ORDER BY q.position;
-COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final.';
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone.';
 
 CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT
-    o.query,
+    q.name AS query,
     o.number,
     o.parent,
     o.kind,
@@ -118,7 +140,8 @@ SELECT
     o.inputs,
     o.sql
 FROM cql_state.operators AS o
-JOIN cql_state.queries AS q ON q.name = o.query
+JOIN cql_state.queries AS q ON coalesce(q.family, q.name) = o.query
+WHERE q.shape IS NULL
 ORDER BY q.position, o.number;
 COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it. id says what it computes, whatever its columns are called: equal operators of different queries have the same id; inputs are the ids of its inputs.';
 
@@ -170,12 +193,16 @@ JOIN cql_state.inputs AS i ON i.name = s.input
 UNION ALL
 SELECT i.name, NULL, least_beat.heartbeat + 1, 'a query that is registered next'
 FROM cql_state.inputs AS i,
-    (SELECT min(heartbeat) AS heartbeat FROM cql_state.inputs HAVING count(heartbeat) = count(*))
-        AS least_beat
+    (
+        SELECT min(heartbeat) AS heartbeat
+        FROM cql_state.inputs
+        WHERE family IS NULL
+        HAVING count(heartbeat) = count(*)
+    ) AS least_beat
 UNION ALL
 SELECT i.name, NULL, NULL, other.name || ' has no heartbeat yet'
 FROM cql_state.inputs AS i, cql_state.inputs AS other
-WHERE other.heartbeat IS NULL;
+WHERE other.heartbeat IS NULL AND other.family IS NULL;
 COMMENT ON VIEW cql_state.holders IS 'For each store the queries and other readers that need its elements: from which instant on (NULL: all of them), and why. query is NULL for other readers.';
 
 CREATE OR REPLACE VIEW cql.stores WITH (DEFER_BINDING) AS
@@ -210,6 +237,7 @@ SELECT
     cql_state.shown(i.last_instant) AS last_element
 FROM cql_state.queries AS q
 JOIN cql_state.inputs AS i ON list_contains(q.inputs, i.name)
+WHERE q.shape IS NULL
 ORDER BY q.position, i.position;
 COMMENT ON VIEW cql.queues IS 'One row for each input of each query: how far the query has read it, and how far it is complete.';
 

@@ -11,6 +11,7 @@ tick, unless a bounded history ends in the tick.
 
 from __future__ import annotations
 
+from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed, weighted_rows
@@ -56,6 +57,8 @@ def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
     database.execute(f"DROP VIEW IF EXISTS {quoted(query.name)}")
     if not keep_log:
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.changes)}")
+    if query.shape is not None:
+        database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(query.standing_answer)}")
     for table in (query.answer, query.beside):
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
 
@@ -98,7 +101,54 @@ def shown(clock: Clock, column: str = "_ts") -> str:
 
 def view(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Make the view under the query's own name."""
-    database.view(quoted(query.name), _answer_sql(clock, query, held, None))
+    if query.shape is None:
+        database.view(quoted(query.name), _answer_sql(clock, query, held, None))
+    elif query.kind == "relation":
+        listed = ", ".join(quoted(c.name) for c in query.columns)
+        source = _weighted_sql(query, None, "")
+        if held is not None:
+            source = f"SELECT {listed}, 1::BIGINT AS _weight FROM ({held}) AS content"
+        database.view(f"cql_state.{quoted(query.standing_answer)}", source)
+
+
+def create_member(database: Database, clock: Clock, member: Query) -> None:
+    """Make the views of a member of a family: of its log, and the one under its own name.
+
+    One that is not active shows what it had at its frontier; its family may have gone on.
+
+    Args:
+        database: The database, inside a transaction.
+        clock: The clock of the database.
+        member: The member.
+    """
+    listed = ", ".join(quoted(c.name) for c in member.columns)
+    known = [] if member.member is None else [f"{MEMBER} = {member.member}"]
+    if member.state != "active":
+        known.append("false" if member.frontier is None else f"_ts <= {member.frontier}")
+    where = f" WHERE {' AND '.join(known)}" if known else ""
+    log = f"changes_{member.family}"
+    database.view(
+        f"cql_state.{quoted(member.changes)}",
+        f"SELECT {listed}, _ts, _weight FROM cql_state.{quoted(log)}{where}",
+    )
+    database.view(quoted(member.name), _answer_sql(clock, member, None, None))
+
+
+def drop_member(database: Database, member: Query, *, keep_log: bool = False) -> None:
+    """Remove the views of a member of a family, or all but its log, if that is a table by now."""
+    database.execute(f"DROP VIEW IF EXISTS {quoted(member.name)}")
+    if keep_log:
+        return
+    database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(member.changes)}")
+
+
+def separate(database: Database, member: Query) -> None:
+    """Let the log of a member be a table of its own, with what its view has shown so far."""
+    log = f"cql_state.{quoted(member.changes)}"
+    database.execute(f"CREATE TEMPORARY TABLE _cql_separate AS FROM {log}")
+    database.execute(f"DROP VIEW {log}")
+    database.execute(f"CREATE TABLE {log} AS FROM temp._cql_separate")
+    database.execute("DROP TABLE temp._cql_separate")
 
 
 def answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | None = None) -> str:
@@ -114,16 +164,27 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | N
     if query.kind == "stream":
         return _tuples_sql(clock, query, f"FROM {changes} WHERE true{bound}")
     order = f" {query.order_by}" if query.order_by else ""
-    if held is not None and (until is None or until == query.frontier):
+    is_now = until is None or until == query.frontier
+    if query.family is not None and query.state == "active" and is_now:
+        where = "" if query.member is None else f" WHERE {MEMBER} = {query.member}"
+        standing = f"cql_state.{quoted(f'standing_{query.family}')}"
+        source = f"SELECT {listed}, _weight FROM {standing}{where}"
+        return weighted_rows(query.columns, source) + order
+    if held is not None and is_now and query.family is None:
         return f"SELECT {listed} FROM ({held}) AS kept{order}"
+    return weighted_rows(query.columns, _weighted_sql(query, until, bound)) + order
+
+
+def _weighted_sql(query: Query, until: Instant | None, bound: str) -> str:
+    """Return the SELECT of elements whose weights sum up to the answer at an instant."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    changes = f"cql_state.{quoted(query.changes)}"
     if query.answer_instant is None or (until is not None and until < query.answer_instant):
-        source = f"SELECT {listed}, _weight FROM {changes} WHERE true{bound}"
-    else:
-        source = (
-            f"SELECT {listed}, _weight FROM cql_state.{quoted(query.answer)} UNION ALL "
-            f"SELECT {listed}, _weight FROM {changes} WHERE _ts > {query.answer_instant}{bound}"
-        )
-    return weighted_rows(query.columns, source) + order
+        return f"SELECT {listed}, _weight FROM {changes} WHERE true{bound}"
+    return (
+        f"SELECT {listed}, _weight FROM cql_state.{quoted(query.answer)} UNION ALL "
+        f"SELECT {listed}, _weight FROM {changes} WHERE _ts > {query.answer_instant}{bound}"
+    )
 
 
 def tuples_sql(clock: Clock, query: Query, until: Instant | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -22,6 +23,8 @@ def counts(
     """Count what arrived at an instant, by the names of the inputs and queries that are read."""
     found = {}
     for name in query.inputs:
+        if name.lower() in catalogue.constants:
+            continue
         table, condition, _ = _place(catalogue, name, instant)
         count = database.value(f"SELECT count(*) FROM {table} WHERE {condition}")
         found[name] = int(count)
@@ -76,6 +79,9 @@ def _place(catalogue: Catalogue, name: str, instant: Instant) -> tuple[str, str,
     """Return the table of an input or query, the condition of an instant, and the order."""
     thing = _thing(catalogue, name)
     if isinstance(thing, Query):
-        return f"cql_state.{quoted(thing.changes)}", f"_ts = {instant} AND _weight > 0", "rowid"
+        # the log of a member is a view, whose rows have no number
+        log = thing.changes if thing.family is None else f"changes_{thing.family}"
+        own = "" if thing.member is None else f" AND {MEMBER} = {thing.member}"
+        return f"cql_state.{quoted(log)}", f"_ts = {instant} AND _weight > 0{own}", "rowid"
     column = "_ts" if thing.kind == "stream" else "_cql_enter"
     return f"cql_state.{quoted(thing.table)}", f"{column} = {instant}", "_cql_seq"

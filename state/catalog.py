@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
@@ -31,7 +32,8 @@ class Input:
 
     Instants are numbers (see `rewrite.text.time`); raw times are microseconds on wall-clock time
     and instants on integer time. `bound` and `ahead` are raw. `number` is its own for life, and
-    stands for it in the ids of operators; `position` is where it stands among others.
+    stands for it in the ids of operators; `position` is where it stands among others. `family` is
+    the family whose constants it has, if it is no relation of a user.
     """
 
     position: int
@@ -58,6 +60,7 @@ class Input:
     taken_rows: int | None = None
     waiting_for: str | None = None
     number: int = 0
+    family: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -74,7 +77,14 @@ class Input:
 
 @dataclass
 class Query:
-    """A continuous query as the catalogue has it."""
+    """A continuous query as the catalogue has it.
+
+    A **family** is a query of ours that computes several queries of users, its **members**. A
+    member has no plan: its answer and its log are views of the family's. `family` is the family of
+    a member, and `member` its number there, unless all members are equal. `shape` is what the
+    members of a family have in common, and `is_open` whether others may still join once it has
+    begun.
+    """
 
     position: int
     name: str
@@ -96,6 +106,10 @@ class Query:
     amend_from: Instant | None = None
     number: int = 0
     taken: str | None = None
+    family: str | None = None
+    member: int | None = None
+    shape: str | None = None
+    is_open: bool = False
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -114,6 +128,16 @@ class Query:
         """The name of what amendments need beside the log inside `cql_state`; see `amend`."""
         return f"beside_{self.name}"
 
+    @property
+    def standing_answer(self) -> str:
+        """The name of the view of a family's answer inside `cql_state`, with weights."""
+        return f"standing_{self.name}"
+
+    @property
+    def planned_by(self) -> str:
+        """The name of the query whose plan computes it, itself or its family, in lower case."""
+        return (self.name if self.family is None else self.family).lower()
+
 
 @dataclass
 class Reading:
@@ -128,6 +152,7 @@ class Reading:
         below: Of each query those that it reads, itself or through others.
         stopped: Of each query those below it that are not active.
         amending: Of each query whether it may be worked out again, see `Catalogue.amends`.
+        members: Of each family its members.
     """
 
     inputs: dict[str, tuple[Input, ...]] = field(default_factory=dict)
@@ -137,6 +162,7 @@ class Reading:
     below: dict[str, tuple[Query, ...]] = field(default_factory=dict)
     stopped: dict[str, tuple[Query, ...]] = field(default_factory=dict)
     amending: dict[str, bool] = field(default_factory=dict)
+    members: dict[str, list[Query]] = field(default_factory=dict)
 
     def add(self, catalogue: Catalogue, query: Query) -> None:
         """Add a query after those that it reads."""
@@ -154,20 +180,43 @@ class Reading:
         self.below[query.name] = tuple(below.values())
         self.stopped[query.name] = tuple(q for q in below.values() if q.state != "active")
         self.amending[query.name] = catalogue.amends(query)
-        for name in dict.fromkeys(query.inputs):
-            self.readers.setdefault(name, []).append(query)
-        for one in inputs:
-            self.above.setdefault(one.name, []).append(query)
+        # a member reads nothing: its family does
+        if query.family is None:
+            for name in dict.fromkeys(query.inputs):
+                self.readers.setdefault(name, []).append(query)
+                read = catalogue.queries.get(name.lower())
+                if read is not None and read.family is not None:
+                    self.readers.setdefault(read.family, []).append(query)
+            constants = [one for one in catalogue.constants.values() if one.family == query.name]
+            for one in (*inputs, *constants):
+                self.above.setdefault(one.name, []).append(query)
+        else:
+            self.members.setdefault(query.family, []).append(query)
+
+
+def _position(one: Input | Query) -> int:
+    return one.position
 
 
 @dataclass
 class Catalogue:
-    """All that is registered, by lower-case name, in the order of registration."""
+    """All that is registered, by lower-case name, in the order of registration.
+
+    Attributes:
+        settings: What was chosen for the database.
+        inputs: The streams and relations of users.
+        queries: The queries of users.
+        functions: The functions of users.
+        families: The queries of ours, each of which computes several of the users'.
+        constants: The relations of ours: in which constants the members of a family differ.
+    """
 
     settings: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
+    families: dict[str, Query] = field(default_factory=dict)
+    constants: dict[str, Input] = field(default_factory=dict)
 
     @property
     def time_is_open(self) -> bool:
@@ -187,17 +236,32 @@ class Catalogue:
         """Become what another catalogue is."""
         self.settings, self.inputs, self.queries = saved.settings, saved.inputs, saved.queries
         self.functions = saved.functions
+        self.families, self.constants = saved.families, saved.constants
         self.__dict__.pop("clock", None)
-        self.__dict__.pop("reading", None)
+        self._forget_readings()
+
+    def _forget_readings(self) -> None:
+        for known in ("reading", "running"):
+            self.__dict__.pop(known, None)
 
     def add(self, thing: Input | Query) -> None:
         """Add what has been registered; what a query reads is there already."""
+        self._among(thing)[thing.name.lower()] = thing
+        if isinstance(thing, Query):
+            self.__dict__.pop("running", None)
+            if "reading" in self.__dict__:
+                self.reading.add(self, thing)
+
+    def _among(self, thing: Input | Query) -> dict[str, Any]:
+        """Return those by name among which a stream, a relation or a query is."""
         if isinstance(thing, Input):
-            self.inputs[thing.name.lower()] = thing
-            return
-        self.queries[thing.name.lower()] = thing
-        if "reading" in self.__dict__:
-            self.reading.add(self, thing)
+            return self.inputs if thing.family is None else self.constants
+        return self.queries if thing.shape is None else self.families
+
+    def reorder(self) -> None:
+        """Bring queries into the order of their positions: one of them has another."""
+        self.queries = {q.name.lower(): q for q in sorted(self.queries.values(), key=_position)}
+        self._forget_readings()
 
     @property
     def next_number(self) -> int:
@@ -210,22 +274,50 @@ class Catalogue:
         return 1 + max((one.position for one in self._all()), default=0)
 
     def _all(self) -> Iterator[Input | Query]:
-        yield from self.inputs.values()
-        yield from self.queries.values()
+        for known in (self.inputs, self.constants, self.queries, self.families):
+            yield from known.values()
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""
-        (self.inputs if isinstance(thing, Input) else self.queries).pop(thing.name.lower(), None)
-        self.__dict__.pop("reading", None)
+        self._among(thing).pop(thing.name.lower(), None)
+        self._forget_readings()
 
     @functools.cached_property
     def reading(self) -> Reading:
         """Who reads whom, worked out once for what is registered."""
         reading = Reading()
-        for query in self.queries.values():
+        for query in sorted((*self.queries.values(), *self.families.values()), key=_position):
             reading.add(self, query)
         # whole at once: the bar of a long call looks from a thread of its own
         return reading
+
+    @functools.cached_property
+    def running(self) -> Sequence[Query]:
+        """The queries that have a plan of their own, in the order in which ticks run them."""
+        known = (*self.queries.values(), *self.families.values())
+        return sorted((query for query in known if query.family is None), key=_position)
+
+    def planned(self, name: str) -> Query:
+        """Return a query that has a plan of its own."""
+        found = self.families.get(name.lower())
+        return self.queries[name.lower()] if found is None else found
+
+    def input_of(self, name: str) -> Input | None:
+        """Return a stream or relation, also one of ours, or None."""
+        return self.inputs.get(name.lower()) or self.constants.get(name.lower())
+
+    def members_of(self, query: Query) -> Sequence[Query]:
+        """Return the members of a family, in their order; of another query none."""
+        return self.reading.members.get(query.name, ())
+
+    def family_of(self, query: Query) -> Query | None:
+        """Return the family of a member; of another query None."""
+        return None if query.family is None else self.families[query.family.lower()]
+
+    def constants_of(self, family: Query) -> Input | None:
+        """Return the relation in which the members of a family differ; None if they are equal."""
+        known = (one for one in self.constants.values() if one.family == family.name)
+        return next(known, None)
 
     def inputs_of(self, query: Query) -> Sequence[Input]:
         """Return the streams and relations that a query reads, itself or through others."""
@@ -250,13 +342,13 @@ class Catalogue:
     def turn(self, query: Query, state: str) -> None:
         """Let a query be in a state from now on: active, inactive, failed, expired, or waiting."""
         query.state = state
-        self.__dict__.pop("reading", None)
+        self._forget_readings()
 
     def readers_of(self, query: Query) -> list[Query]:
         """Return the queries that read a query, themselves or through others, in their order."""
         found = {query.name}
         readers = []
-        for other in self.queries.values():
+        for other in sorted((*self.queries.values(), *self.families.values()), key=_position):
             if not found.isdisjoint(other.inputs):
                 found.add(other.name)
                 readers.append(other)

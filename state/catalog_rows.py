@@ -116,7 +116,7 @@ def load(database: Database) -> Catalogue:
         if not database.value(f"SELECT count(*) FROM cql_state.{ROWS[kind]}"):
             # to plan the view takes ten times as long
             continue
-        made = Input if kind == "inputs" else Query
+        made: type[Input | Query] = Input if kind == "inputs" else Query
         names = [f.name for f in fields(made) if f.name not in _ASIDE]
         listed = ", ".join([*names, "column_names", "column_types"])
         for row in database.rows(f"SELECT {listed} FROM cql_state.{kind} ORDER BY position"):
@@ -125,12 +125,9 @@ def load(database: Database) -> Catalogue:
                 if key in values:
                     values[key] = tuple(values[key])
             columns = tuple(Column(n, t) for n, t in zip(row[-2], row[-1], strict=True))
-            thing: Input | Query
-            if kind == "inputs":
-                thing = catalogue.inputs[values["name"].lower()] = Input(columns=columns, **values)
-            else:
-                thing = catalogue.queries[values["name"].lower()] = Query(columns=columns, **values)
+            thing = made(columns=columns, **values)
             thing.saved = _state(kind, thing)
+            catalogue.add(thing)
     return catalogue
 
 
@@ -172,7 +169,7 @@ def insert(database: Database, thing: Input | Query) -> None:
 
 
 def move(database: Database, query: Query) -> None:
-    """Write the row of a query anew: it has another position now, or other columns."""
+    """Write the row of a query anew: more of it has changed than `save` looks at."""
     delete(database, query)
     insert(database, query)
 
@@ -206,7 +203,7 @@ def save(
         The rows of the ticks, which are still to be written, and the rows that wait.
     """
     at = ticks[-1].number if ticks else last
-    there = list(catalogue.inputs.values())
+    there = [*catalogue.inputs.values(), *catalogue.constants.values()]
     # none is of an input that is dropped: who runs a statement has all that waits written before
     rows = dict(waiting)
     if may_wait and not ticks:
@@ -215,7 +212,8 @@ def save(
             rows[thing.name] = Waiting(state, at)
             thing.saved = thing.written = state
     inputs = _save(database, "inputs", there, at, bool(ticks), rows)
-    queries = _save(database, "queries", list(catalogue.queries.values()), at, bool(ticks), {})
+    # what moves of members is their family's
+    queries = _save(database, "queries", catalogue.running, at, bool(ticks), {})
     listed = [
         [
             *(getattr(tick, f.name) for f in fields(tick)),

@@ -92,4 +92,5 @@ class Frontier:
         name = need.source.name.lower()
         if need.source.is_query:
             return self.catalogue.queries[name].history_from
-        return self.catalogue.inputs[name].forgotten
+        known = self.catalogue.input_of(name)
+        return None if known is None else known.forgotten

@@ -80,7 +80,7 @@ def delete_stubs(database: Database, query: Query) -> None:
 
 
 def _things(catalogue: Catalogue, name: str) -> Sequence[Input | Query]:
-    return [*(catalogue.inputs if name == _STORES else catalogue.queries).values()]
+    return [*catalogue.inputs.values()] if name == _STORES else catalogue.running
 
 
 def _on_page(catalogue: Catalogue, name: str, page: int) -> list[Input | Query]:

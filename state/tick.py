@@ -307,7 +307,8 @@ class _Running:
 
     def _is_quiet(self, quiet: Quiet) -> bool:
         """Return whether nothing changes of an input in the tick."""
-        stream = self.tick.catalogue.inputs[quiet.source.lower()]
+        stream = self.tick.catalogue.input_of(quiet.source)
+        assert stream is not None
         if quiet.is_relation:
             return self.tick.names.changed.is_as_before(stream.table, self.values["low"])
         return quiet.holds(

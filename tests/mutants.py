@@ -91,7 +91,47 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
     return [Mutant(name, module, old, new, killer) for name, old, new, killer in rows]
 
 
+FAMILIES = "test_families.py::test_"
+
 MUTANTS: tuple[Mutant, ...] = (
+    # --------------------------------------------------------------------------- families
+    *_of(
+        "rewrite/text/shapes.py",
+        ("windows of a member have what came before it began",
+         'inserted += [(self.where_end, f" AND {name}._ts > {ALIAS}.{SINCE}") for name in since]',
+         "pass",
+         FAMILIES + "a_member_begins_where_it_is_registered"),
+    ),
+    *_of(
+        "cqlduck/registration/families.py",
+        ("members of equal constants are one, whenever they begin",
+         "values = tuple(constant.sql for constant in shape.constants), since",
+         "values = tuple(constant.sql for constant in shape.constants), None",
+         FAMILIES + "a_member_begins_where_it_is_registered"),
+        ("the number of a member that has left is given again",
+         "constants.next_seq + 1", "1 + max(numbers.values(), default=0)",
+         FAMILIES + "a_number_is_given_once"),
+        ("the constants of a member that has left stay",
+         "_enter(engine, family, constants, member.member, member.since, "
+         'shape_of(member.body), "-")',
+         "pass",
+         FAMILIES + "what_a_member_had_is_deleted_with_it"),
+    ),
+    *_of(
+        "state/answers.py",
+        ("a member that stands still goes on with its family",
+         'f"_ts <= {member.frontier}")', '"true")',
+         FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
+        ("a member has the elements of all",
+         'known = [] if member.member is None else [f"{MEMBER} = {member.member}"]', "known = []",
+         FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
+    ),
+    *_of(
+        "cqlduck/housekeeping.py",
+        ("what a member had stays when it has left",
+         "if query.name in self.left:", "if False:",
+         FAMILIES + "what_a_member_had_is_deleted_with_it"),
+    ),
     # --------------------------------------------------------------------------- failing, deep
     *_of(
         "rewrite/bind/bodies/postponed.py",

@@ -19,7 +19,8 @@ import cqlduck
 from cqlduck.sources.dropzone import BatchWriter
 
 BATCHES, ROWS = 80, 40
-QUERIES = ("totals", "recent", "extremes", "latest", "named", "missing")
+QUERIES = ("totals", "recent", "extremes", "latest", "named", "missing", "high", "higher", "few",
+           "fewer", "least")  # fmt: skip
 APPLICATION = """
 CREATE STREAM s (t BIGINT, k BIGINT, v DOUBLE) TIMESTAMP BY t FROM 's';
 CREATE RELATION r (k BIGINT, name VARCHAR) FROM 'r';
@@ -30,6 +31,11 @@ CREATE CONTINUOUS QUERY latest AS SELECT Istream(k, v) FROM s [PARTITION BY k RO
 CREATE CONTINUOUS QUERY named AS SELECT name, count(*) AS n FROM recent GROUP BY name;
 CREATE CONTINUOUS QUERY missing AS SELECT DISTINCT s.k FROM s [RANGE 3] LEFT JOIN r ON s.k = r.k
 WHERE r.k IS NULL;
+CREATE CONTINUOUS QUERY high AS SELECT k, v FROM s WHERE v > 5;
+CREATE CONTINUOUS QUERY higher AS SELECT k, v FROM s WHERE v > 8;
+CREATE CONTINUOUS QUERY few AS SELECT k, count(*) AS n FROM s [RANGE 4] WHERE k < 2 GROUP BY k;
+CREATE CONTINUOUS QUERY fewer AS SELECT k, count(*) AS n FROM s [RANGE 4] WHERE k < 1 GROUP BY k;
+CREATE CONTINUOUS QUERY least AS SELECT min(n) AS n FROM fewer;
 """
 
 

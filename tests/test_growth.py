@@ -216,7 +216,7 @@ def test_a_tick_and_a_registration_are_linear_in_queries(shape: str) -> None:
     statements = Statements()
     registered: list[tuple[int, int, int]] = []
     ticked: list[int] = []
-    with cqlduck.connect(trace=statements, threads=1) as con:
+    with cqlduck.connect(trace=statements, threads=1, sharing=False) as con:
         choices.force_stages(con, True)
         con.execute(S)
         for n in range(40):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import choices
@@ -15,6 +16,13 @@ from cqlduck.state.reusable import Tables
 S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
 PAIRS = "SELECT n.v, w.v AS x FROM s [NOW] n, s [RANGE 5] w WHERE n.k + {} = w.k"
 SUMS = "SELECT k, sum(v) AS total FROM s [RANGE 5] GROUP BY k {}"
+
+
+@pytest.fixture
+def con() -> Iterator[cqlduck.Connection]:
+    """A connection whose queries have plans of their own."""
+    with cqlduck.connect(sharing=False) as connection:
+        yield connection
 
 
 @pytest.fixture

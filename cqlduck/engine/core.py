@@ -61,6 +61,7 @@ class Core:
     max_tick: int = MAX_TICK
     strict: bool = False
     refuses_unbounded: bool = False
+    sharing: bool = True
     history: str | None = None
     kept_records: int = records.MAX_RECORDS
     standing: str = STANDING
@@ -94,6 +95,12 @@ class Core:
     """Of relations: the next number when what is pending was looked at, and its first instant."""
     kept: tuple[Mapping[str, Compiled], int, int] = field(default_factory=lambda: ({}, 0, 0))
     """What it held at the end of the last change: plans, elements taken, and how many ticks."""
+    shapes: dict[str, list[str]] | None = None
+    """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
+    unfit: set[str] = field(default_factory=set)
+    """The shapes whose constants cannot be a relation."""
+    numbers: dict[str, dict[object, int]] = field(default_factory=dict)
+    """Of families: the numbers of their members, by what these differ in."""
     _written: Mapping[str, tuple[Steps, int]] = field(default_factory=dict)
     """How many forms each plan had when they were stored last."""
 
@@ -181,6 +188,8 @@ class Core:
         self.streamon.executor.number = self.ticks + 1
         self.compiled.clear()
         self.compiled.update(compiled)
+        self.shapes = None
+        self.numbers.clear()
         self.recount()
         self.housekeeping.recount()
         self.tick_buffer.flush()
@@ -223,7 +232,8 @@ class Core:
         # in a file logs are written with their ticks
         if everything or self.database.in_memory:
             self.flush(everything=everything)
-        kept = [q for q in answers if self.compiled[q.name.lower()].answer is None]
+        asked = {one.name: one for one in map(self.planned, answers)}
+        kept = [q for q in asked.values() if self.compiled[q.name.lower()].answer is None]
         if kept:
             self.keep_answers(kept)
         threads = self.database.threads
@@ -246,7 +256,7 @@ class Core:
             if self.closed or self.database.depth:
                 return
             self.flush()
-            wanted = self.catalogue.queries.values() if queries is None else queries
+            wanted = self.catalogue.running if queries is None else queries
             try:
                 for query in self.housekeeping.outweighed(wanted):
                     self.database.threads.all()
@@ -310,6 +320,8 @@ class Core:
                     hint=suggestion(owner, names, "there are"),
                 )
             owner = found.name
+            if isinstance(found, Query) and found.family is not None:
+                owner = found.family
         self.streamon.force(point, option, owner)
 
     def query(self, name: str) -> Query:
@@ -330,6 +342,10 @@ class Core:
             raise CatalogError(f"there is no continuous query {name}", hint=hint)
         return found
 
+    def planned(self, query: Query) -> Query:
+        """Return the query whose plan computes a query: itself, or its family."""
+        return self.catalogue.family_of(query) or query
+
     def missing_function(self, query: Query) -> str | None:
         """Return a function that a query calls and that is not registered, or None."""
         return self.database.functions.missing(self.catalogue.functions_of(query))
@@ -341,7 +357,7 @@ class Core:
 
     def is_net(self, query: Query) -> bool:
         """Return whether no two elements in a query's log have the same tuple and instant."""
-        return self.compiled[query.name.lower()].is_net and not self.catalogue.amends(query)
+        return self.compiled[query.planned_by].is_net and not self.catalogue.amends(query)
 
     def is_lasting(self, query: Query) -> bool:
         """Return whether what is in a query's log up to its frontier stays as it is, and is much.
@@ -359,12 +375,12 @@ class Core:
 
     def synopsis_answer(self, query: Query) -> str | None:
         """Return how a query's answer is read from its synopses, or None."""
-        return self.compiled[query.name.lower()].answer
+        return self.compiled[query.planned_by].answer
 
     def answer_sql(self, query: Query, until: Instant | None = None) -> str:
         """Return the SELECT of a query's answer at an instant, or at its frontier."""
         return answers.answer_sql(
-            self.catalogue.clock, query, self.compiled[query.name.lower()].answer, until
+            self.catalogue.clock, query, self.compiled[query.planned_by].answer, until
         )
 
     def frontier(self) -> Instant | None:

@@ -109,7 +109,7 @@ class Engine(Failing):
         changed = self._compile_all()
         self._adopt(changed)
         for key in changed:
-            name = self.catalogue.queries[key].name
+            name = self.catalogue.planned(key).name
             plans.renew(base, name, self.compiled[key])
             self.streamon.forget(name, keeps_pins=True)
         self.streamon.opened()
@@ -132,7 +132,8 @@ class Engine(Failing):
         Raises:
             Error: Of the family, with its place in the query.
         """
-        return self.compiler.compile(self.catalogue, query.name, query.body, query.taken)
+        constants = None if query.shape is None else self.catalogue.constants_of(query)
+        return self.compiler.compile(self.catalogue, query.name, query.body, query.taken, constants)
 
     def _compile_all(self) -> list[str]:
         """Take the plans that are stored, and compile the queries that have none of this version.
@@ -143,14 +144,15 @@ class Engine(Failing):
         Raises:
             DatabaseError: One of these is refused now.
         """
-        queries, changed = self.catalogue.queries, []
+        queries, changed = self.catalogue.running, list[str]()
         stored = plans.load(
             self.database,
             self.clock,
-            [query.name for query in queries.values()],
-            lambda name: self.recompile(self.query(name)),
+            [query.name for query in queries],
+            lambda name: self.recompile(self.catalogue.planned(name)),
         )
-        for key, query in queries.items():
+        for query in queries:
+            key = query.name.lower()
             if key in stored:
                 self.compiled[key] = stored[key]
             else:
@@ -184,7 +186,8 @@ class Engine(Failing):
         described = {
             name for (name,) in self.database.rows("SELECT DISTINCT query FROM cql_state.operators")
         }
-        for key, query in self.catalogue.queries.items():
+        for query in self.catalogue.running:
+            key = query.name.lower()
             compiled, is_anew = self.compiled[key], key in changed
             has_all = there.get(query.name, set()) == {s.name for s in compiled.synopses}
             if not has_all or (is_anew and not synopses.fits(self.database, query.name, compiled)):
@@ -197,7 +200,7 @@ class Engine(Failing):
     def turn_waiting(self) -> None:
         """Let the queries wait whose functions are not registered, and the others go on."""
         if self.catalogue.functions:
-            for query in self.catalogue.queries.values():
+            for query in self.catalogue.running:
                 if query.state == "active" or query.state.startswith(WAITS):
                     state = self.active_state(query)
                     if state != query.state:
@@ -211,7 +214,7 @@ class Engine(Failing):
         with self.database.transaction():
             inspection.refresh_all(self.database, self.catalogue)
             self.database.execute("DELETE FROM cql_state.stubs")
-            for query in self.catalogue.queries.values():
+            for query in self.catalogue.running:
                 inspection.write_stubs(self.database, query, self.stubs(query))
             records.cut_all(self.database, self.kept_records)
             catalog_rows.save(self.database, self.catalogue, self.ticks, (), {})
@@ -261,7 +264,7 @@ class Engine(Failing):
             )
         catalog_rows.choose(self.database, self.catalogue, {"time": kind})
         if kind == "wall":
-            for query in self.catalogue.queries.values():
+            for query in self.catalogue.running:
                 self._plan_anew(query)
 
     def _plan_anew(self, query: Query) -> None:
@@ -275,13 +278,19 @@ class Engine(Failing):
         try:
             compiled = self.recompile(query)
         except Error as error:
+            name = ", ".join(one.name for one in self.catalogue.members_of(query)) or query.name
             raise BindError(
-                f"the continuous query {query.name} was made for time in integers: {error.message}",
-                hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
+                f"the continuous query {name} was made for time in integers: {error.message}",
+                hint=f"DROP CONTINUOUS QUERY {name}, and make it anew for wall-clock time",
             ) from error
         self.erase(query)
         query.columns = compiled.columns
         self.write(query, compiled)
+        kinds = {column.name: column for column in compiled.columns}
+        for member in self.catalogue.members_of(query):
+            member.columns = tuple(kinds[column.name] for column in member.columns)
+            catalog_rows.move(self.database, member)
+            answers.create_member(self.database, self.clock, member)
 
     # -- what the database has of a query ---------------------------------------------------------
 

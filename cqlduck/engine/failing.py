@@ -18,7 +18,7 @@ from cqlduck.engine.core import log
 from cqlduck.engine.ticking import Ticking, of_the_query
 from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import arrived, relations
+from cqlduck.state import answers, arrived, catalog_rows, relations
 from cqlduck.state.catalog import Query
 
 Result = TypeVar("Result")
@@ -81,7 +81,7 @@ class Failing(Ticking):
     def _advance_alone(self, name: str, error: Exception, until: Instant | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
         self.flush(everything=True)
-        query = self.query(name)
+        query = self.catalogue.planned(name)
         goal = self.progress.goal(query, until, until)
         assert goal is not None
         begins = Instant((self.progress.begins(query, goal) or 0) - 1)
@@ -90,11 +90,24 @@ class Failing(Ticking):
             lambda middle: self._try_alone(name, middle), done, goal, error
         )
         row = self._culprit(name, instant)
+        failing_too: list[str] = []
         with self.changing():
-            failures.fail(self.catalogue, self.query(name), instant, first_line(error), row)
-        told = failures.told(self.catalogue, self.query(name), self.query(name))
-        log.warning("%s", told.message)
-        self.failed.append(told)
+            for failing in self._computed_by(name):
+                failing_too += [] if failing.shape is not None else [failing.name]
+                failures.fail(self.catalogue, failing, instant, first_line(error), row)
+                if failing.family is not None:
+                    catalog_rows.move(self.database, failing)
+                    answers.create_member(self.database, self.clock, failing)
+        for failed in map(self.query, failing_too):
+            told = failures.told(self.catalogue, failed, failed)
+            log.warning("%s", told.message)
+            self.failed.append(told)
+
+    def _computed_by(self, name: str) -> list[Query]:
+        """Return a query that has a plan, and the active members if it is a family."""
+        query = self.catalogue.planned(name)
+        members = self.catalogue.members_of(query)
+        return [query, *(member for member in members if member.state == "active")]
 
     def _culprit(self, name: str, instant: Instant) -> str | None:
         """Return the row because of which a query fails at an instant, or None."""
@@ -139,9 +152,10 @@ class Failing(Ticking):
 
     def _alone(self, name: str, until: Instant) -> Query:
         """Return a query that is about to run alone, and close its relations, inside a change."""
-        query = self.query(name)
+        query = self.catalogue.planned(name)
         self.tables.made.clear()
-        for thing in self.catalogue.inputs_of(query):
+        constants = self.catalogue.constants_of(query)
+        for thing in (*self.catalogue.inputs_of(query), *filter(None, [constants])):
             if thing.kind == "relation":
                 self.raise_heartbeat(thing, until)
                 relations.close(self.database, thing, until, self.last_changes, strict=self.strict)

@@ -21,7 +21,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import amend, answers, catalog_rows, relations
+from cqlduck.state import amend, answers, catalog_rows, families, relations
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
@@ -54,17 +54,17 @@ class Ticking(Core):
     def _behind(self, until: Instant | None) -> bool:
         """Return whether there is something for a tick to do."""
         goal = self.progress.goal
-        queries = self.catalogue.queries.values()
-        if any(q.state == "active" and goal(q, until, until) is not None for q in queries):
+        running = self.catalogue.running
+        if any(q.state == "active" and goal(q, until, until) is not None for q in running):
             return True
         if (
-            any(q.state not in ("active", EXPIRED) for q in queries)
+            any(q.state not in ("active", EXPIRED) for q in self.catalogue.queries.values())
             and self.housekeeping.expiring()
         ):
             return True
         return any(
             thing.kind == "relation" and self._may_close(thing) and self._waits(thing)
-            for thing in self.catalogue.inputs.values()
+            for thing in (*self.catalogue.inputs.values(), *self.catalogue.constants.values())
         )
 
     def _waits(self, thing: Input) -> bool:
@@ -102,8 +102,8 @@ class Ticking(Core):
         """
         started = wall.perf_counter()
         excluded = self.progress.excluded
-        queries = self.catalogue.queries.values()
-        active = [q for q in queries if q.state == "active" and q.name not in excluded]
+        running = self.catalogue.running
+        active = [q for q in running if q.state == "active" and q.name not in excluded]
         with self.database.part("bounds"):
             targets = {query.name: self.progress.target(query) for query in active}
             most = self.bounds.until(active, targets)
@@ -125,6 +125,8 @@ class Ticking(Core):
             elements += self._advance(query, goal, buffered)
             current.pop()
             moved.append(query)
+            if query.shape is not None:
+                families.level(self.catalogue, query)
         if self.tables.large:
             self.tables.end()
         self.housekeeping.finish(moved)
@@ -169,7 +171,7 @@ class Ticking(Core):
             if goal is not None:
                 goals[query.name] = goal
         above = self.catalogue.reading.above
-        for thing in self.catalogue.inputs.values():
+        for thing in (*self.catalogue.inputs.values(), *self.catalogue.constants.values()):
             if thing.kind == "relation":
                 self.last_changes.meet(thing)
                 mine = [goals[q.name] for q in above.get(thing.name, ()) if q.name in goals]
@@ -303,12 +305,15 @@ class Ticking(Core):
 
     def reads_last_tick(self, query: Query, since: Instant | None) -> bool:
         """Return whether elements after an instant are those of a query's last tick at most."""
-        return since is not None and since >= self._before.get(query.name, since + 1)
+        name = query.name if query.family is None else query.family
+        return since is not None and since >= self._before.get(name, since + 1)
 
     def explain(self, query: Query) -> str:
         """Return the plan of a query, and the statements that run by what is chosen."""
-        forms = self.streamon.forms(query.name)
-        return self.compiled[query.name.lower()].explain(forms, self.streamon.notes(query.name))
+        planned = self.planned(query)
+        forms, notes = self.streamon.forms(planned.name), self.streamon.notes(planned.name)
+        said = self.compiled[query.planned_by].explain(forms, notes)
+        return said if planned is query else f"{families.said(self.catalogue, query)}\n\n{said}"
 
     def expect(self, query: Query) -> None:
         """Parse what a query's first ticks will run, so that these need not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
-from cqlduck.registration import queries
+from cqlduck.registration import families, queries
 from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
 from cqlduck.state.catalog import EXPIRED, Query
 
@@ -30,6 +30,10 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
         if query.state == EXPIRED:
             if active:
                 raise _expired(engine, query)
+            return
+        if query.family is not None:
+            families.turn(engine, query, active=active)
+            engine.recount()
             return
         engine.catalogue.turn(query, engine.active_state(query) if active else "inactive")
         engine.recount()
@@ -77,7 +81,7 @@ def begin_anew(engine: Engine, name: str) -> None:
                 "LATE AMEND would correct what they have read",
                 hint="drop these queries first",
             )
-        compiled = engine.compiled[old.name.lower()]
+        compiled = engine.compiled.get(old.name.lower()) or engine.recompile(old)
         options = () if old.keep is None else (("keep", old.keep),)
         statement = CreateQuery(old.name, old.body, options)
         queries.remove(engine, old, keep_log=not amends)

@@ -29,7 +29,13 @@ def is_registered(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
             f"{name} is a data frame that is registered",
             hint=f"unregister({name!r}) first, or choose another name",
         )
-    known = engine.catalogue.inputs.get(name.lower()) or engine.catalogue.queries.get(name.lower())
+    catalogue, key = engine.catalogue, name.lower()
+    known = catalogue.inputs.get(key) or catalogue.queries.get(key)
+    if known is None and (key in catalogue.families or key in catalogue.constants):
+        raise CatalogError(
+            f"{name} is there already: cqlduck computes several queries with it",
+            hint="choose another name",
+        )
     if known is not None:
         what = known.kind if isinstance(known, Input) else "continuous query"
         if allowed and what == kind:
@@ -45,6 +51,15 @@ def is_registered(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
             f"{name} is there already, as a table or view", hint="choose another name"
         )
     return False
+
+
+def is_unused(engine: Engine, name: str) -> bool:
+    """Return whether nothing has a name."""
+    known = engine.catalogue
+    lists = (known.inputs, known.constants, known.queries, known.families)
+    return not (
+        any(name.lower() in one for one in lists) or listing.has_table(engine.database, name)
+    )
 
 
 def refuse_missing(statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
@@ -68,7 +83,8 @@ def refuse_if_read(engine: Engine, thing: Input | Query) -> None:
     """
     readers = engine.catalogue.readers(thing)
     if readers:
+        named = [q for r in readers for q in (engine.catalogue.members_of(r) or [r])]
         raise CatalogError(
-            f"{thing.name} is read by {', '.join(q.name for q in readers)}",
+            f"{thing.name} is read by {', '.join(q.name for q in named)}",
             hint="drop these queries first",
         )

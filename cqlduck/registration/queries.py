@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
+from cqlduck.registration import families
+from cqlduck.registration.history import retention_of
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
@@ -31,12 +33,28 @@ def create(engine: Engine, statement: CreateQuery) -> None:
             if not is_registered(
                 engine, statement.name, statement.if_not_exists, "continuous query"
             ):
-                begin(engine, statement, engine.compile(statement.name, statement.body))
+                _begin_new(engine, statement)
         elif _says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
             options = dict(statement.options)
-            old.keep = _kept_for(engine, options.get("keep"))
+            _keep(engine, old, options.get("keep"))
         else:
             _replace(engine, statement, old)
+
+
+def _begin_new(engine: Engine, statement: CreateQuery) -> None:
+    """Register a query: as a member of a family, or with a plan of its own."""
+    if not families.join(engine, statement):
+        begin(engine, statement, engine.compile(statement.name, statement.body))
+        families.note(engine, engine.query(statement.name))
+
+
+def _keep(engine: Engine, query: Query, written: str | None) -> None:
+    """Change for how long the changes of a query are kept."""
+    query.keep = retention_of(engine, written)
+    family = engine.catalogue.family_of(query)
+    if family is not None:
+        families.bound_history(engine, family)
+        catalog_rows.move(engine.database, query)
 
 
 def explain_create(engine: Engine, statement: CreateQuery) -> str:
@@ -50,17 +68,17 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
         is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
     lines = []
     if old is not None and not statement.or_replace:
-        compiled = engine.compiled[old.name.lower()]
+        compiled = engine.compiled[old.planned_by]
         lines.append(f"--   {old.name} is there already, and stays as it is")
     elif old is not None and _says_the_same(engine, old, statement):
-        compiled = engine.compiled[old.name.lower()]
+        compiled = engine.compiled[old.planned_by]
         lines.append(f"--   {old.name} says the same, and goes on")
     else:
         compiled = _compile_anew(engine, statement, old)
         _refuse_unbounded(engine, statement, compiled)
         if old is not None and (readers := engine.catalogue.readers_of(old)):
             _refuse_unfit(engine, statement, compiled, old, readers)
-        there = () if old is None else engine.compiled[old.name.lower()].synopses
+        there = () if old is None else engine.compiled[old.planned_by].synopses
         dropped = [("dropped", synopsis) for synopsis in there]
         made = [("made", synopsis) for synopsis in compiled.synopses]
         for done, synopsis in [*dropped, *made]:
@@ -119,10 +137,9 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     """
     readers = engine.catalogue.readers_of(old)
     compiled = _compile_anew(engine, statement, old)
-    engine.catalogue.remove(old)
     if not readers:
         remove(engine, old)
-        begin(engine, statement, compiled)
+        _begin_new(engine, statement)
         return
     _refuse_unfit(engine, statement, compiled, old, readers)
     remove(engine, old, keep_log=True)
@@ -202,7 +219,7 @@ def begin(
         query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)
         query.history_from = old.history_from
     query.frontier = query.since
-    query.keep = _kept_for(engine, options.get("keep"))
+    query.keep = retention_of(engine, options.get("keep"))
     engine.write(query, compiled, has_log=old is not None)
     engine.recount()
     engine.expect(query)
@@ -240,20 +257,6 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant 
     return since
 
 
-def _kept_for(engine: Engine, written: str | None) -> str | None:
-    """Return how long changes are kept as it is stored, or None for the setting `history`.
-
-    Raises:
-        ParseError: It is no duration.
-        BindError: It is one of the other kind of time.
-    """
-    if written is None or written.lower() == "default":
-        return None
-    if written.lower() != "unbounded":
-        engine.clock.instants(parse_duration(written))
-    return written.lower()
-
-
 def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -> None:
     """Change the options of a query.
 
@@ -268,7 +271,7 @@ def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -
                 "history says where a query begins, and this one has begun",
                 hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
             )
-        query.keep = _kept_for(engine, options.get("keep"))
+        _keep(engine, query, options.get("keep"))
 
 
 def drop(engine: Engine, statement: Drop) -> None:
@@ -291,6 +294,9 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     """Remove a query, inside a change; its log may stay for one that takes its place."""
     if not keep_log:
         engine.results.keep(query.changes)
+    if query.family is not None:
+        families.leave(engine, query, keep_log=keep_log)
+        return
     engine.erase(query, keep_log=keep_log)
     records.drop(engine.database, records.CORRECTIONS, query.name)
     engine.catalogue.remove(query)

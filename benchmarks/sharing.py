@@ -1,0 +1,111 @@
+"""What many queries cost that differ in constants alone, or in nothing, beside one.
+
+    python benchmarks/sharing.py [--numbers 1,100,1000] [--rows 100] [--rows 10000] [--ticks 20]
+
+All databases of a row of the table run in turn, tick by tick, over the same elements; shown are
+medians as ratios to the tick of one query, and the milliseconds to register a query. `alone` is the
+same number of queries with `sharing=False`, up to `--most-alone` of them.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+import cqlduck
+
+UNMEASURED = 5
+SHAPES = {
+    "groups": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE 60] WHERE v > {n} GROUP BY k",
+    "filters": "SELECT k, v FROM s WHERE k = {n} AND v > 5",
+    "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
+}
+VALUES = 1_000_000
+"""Values of `v` are below it, and so are the constants of `groups`."""
+
+
+@dataclass
+class Contestant:
+    """A database with so many queries of a shape.
+
+    Attributes:
+        number: How many.
+        con: The database.
+        registered: The seconds that it took to register one, on average.
+        ticks: The seconds of each tick.
+    """
+
+    number: int
+    con: cqlduck.Connection
+    registered: float
+    ticks: list[float] = field(default_factory=list)
+
+
+def contestant(shape: str, number: int, *, sharing: bool) -> Contestant:
+    """Return a database with queries."""
+    con = cqlduck.connect(sharing=sharing)
+    con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+    step = VALUES // (number + 1) if shape == "groups" else 1
+    texts = [SHAPES[shape].format(n=step * (n + 1)) for n in range(number)]
+    began = time.perf_counter()
+    for n, text in enumerate(texts):
+        con.execute(f"CREATE CONTINUOUS QUERY q{n} AS {text}")
+    return Contestant(number, con, (time.perf_counter() - began) / number)
+
+
+def measured(shape: str, numbers: list[int], rows: int, ticks: int, most_alone: int) -> list[str]:
+    """Return the cells of a row: one query in ms, then ratios."""
+    together = [contestant(shape, number, sharing=True) for number in numbers]
+    alone = contestant(shape, most_alone, sharing=False)
+    chance = random.Random(1)
+    for instant in range(UNMEASURED + ticks):
+        table = pa.table(
+            {
+                "k": pa.array([chance.randrange(20) for _ in range(rows)], pa.int32()),
+                "v": pa.array([chance.randrange(VALUES) for _ in range(rows)], pa.int32()),
+                "_ts": pa.array([instant] * rows, pa.int64()),
+            }
+        )
+        for one in (*together, alone):
+            began = time.perf_counter()
+            one.con.tick({"s": table}, instant)
+            if instant >= UNMEASURED:
+                one.ticks.append(time.perf_counter() - began)
+    medians = [statistics.median(one.ticks) for one in (*together, alone)]
+    cells = [f"{1000 * medians[0]:.1f} ms"]
+    cells += [f"{median / medians[0]:.1f}" for median in medians[1:]]
+    cells += [f"{1000 * together[-1].registered:.1f} ms", f"{1000 * alone.registered:.1f} ms"]
+    for one in (*together, alone):
+        one.con.close()
+    return cells
+
+
+def main(
+    numbers: Annotated[str, typer.Option(help="How many queries; the first is one.")] = (
+        "1,100,1000"
+    ),
+    rows: Annotated[list[int] | None, typer.Option(help="How many elements a tick has.")] = None,
+    ticks: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 20,
+    most_alone: Annotated[int, typer.Option(min=1, help="How many that do not share.")] = 50,
+) -> None:
+    """Print a table."""
+    listed = [int(number) for number in numbers.split(",")]
+    more = [f"{number} ÷ {listed[0]}" for number in listed[1:]]
+    head = ["shape", "rows", f"{listed[0]}", *more, f"{most_alone} alone ÷ {listed[0]}",
+            "registering one", "alone"]  # fmt: skip
+    print("| " + " | ".join(head) + " |")
+    print("|---" * len(head) + "|")
+    for shape in SHAPES:
+        for size in rows or [100, 10_000]:
+            cells = measured(shape, listed, size, ticks, most_alone)
+            print("| " + " | ".join([shape, f"{size:,}", *cells]) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,161 @@
+"""Generalizing: whether the constants of a query can be a relation, and what that one is like.
+
+The text of a query has a `Shape`; here its plan and the catalogue are asked. A query is generalized
+if its answer over all constants at once, by the number of the member, is the answer of each:
+
+- every operator takes the member as one more key: aggregates have GROUP BY, nothing is recomputed;
+- each stream has a window with a bound, so that the join with constants that come later needs no
+  past of it; or it is the only stream, and its elements pass one by one;
+- nothing can raise: what fails, fails for all members.
+
+A constant takes the type of the column that it is compared with, as DuckDB's literals do; where
+that would change what is compared, it stays in the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.engine import Engine
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.plan import Aggregate, Filter, Join, Plan, Project, Recompute, unique
+from cqlduck.rewrite.plan.guards import may_raise
+from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
+from cqlduck.rewrite.text.shapes import MEMBER, Constant, Shape
+from cqlduck.rewrite.text.time import Instant
+from cqlduck.rewrite.text.tokens import tokenize
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import quoted
+
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """A query whose constants are a relation.
+
+    Attributes:
+        now: The place behind the name of the stream whose elements it emits; None if it has a
+            window for each.
+        since: The aliases of the streams whose windows look back.
+        types: Of each constant its type.
+        looks_back: Whether a window may have what came before a member begins.
+    """
+
+    now: int | None
+    since: tuple[str, ...]
+    types: tuple[str, ...]
+    looks_back: bool
+
+
+def generalized(
+    engine: Engine, query: Query, shape: Shape, since: Instant | None
+) -> Generalized | None:
+    """Return how a query is generalized; None if it cannot be."""
+    plan = engine.compiled[query.name.lower()].plan
+    if not all(map(_is_general, unique(plan))):
+        return None
+    syntax = parse_query(shape.text)
+    items = _items(syntax)
+    known = {**engine.catalogue.inputs, **engine.catalogue.queries}
+    if items is None or syntax.samples or any(t.name.lower() not in known for t in items.values()):
+        return None
+    types = tuple(_type(engine, items, constant) for constant in shape.constants)
+    if any(kind is None for kind in types):
+        return None
+    now, looks_back = None, []
+    for alias, table in items.items():
+        if _source(engine, table).kind != "stream":
+            continue
+        place = int(table.this.meta["start"])
+        window = syntax.windows.get(place)
+        if window is None:
+            if len(items) > 1 or query.kind != "stream" or shape.has_operator:
+                return None
+            now = next(t.end + 1 for t in tokenize(shape.text) if t.start == place)
+        elif window.unbounded:
+            return None
+        elif not window.now:
+            looks_back.append(quoted(alias))
+    # without a stream nothing says when time begins for a member
+    if not any(one.kind == "stream" for one in engine.catalogue.inputs_of(query)):
+        return None
+    named = () if since is None else tuple(looks_back)
+    return Generalized(
+        now, named, tuple(kind for kind in types if kind is not None), bool(looks_back)
+    )
+
+
+def _source(engine: Engine, table: exp.Table) -> Input | Query:
+    """Return the stream, relation or query of a table of FROM."""
+    key = table.name.lower()
+    return engine.catalogue.inputs.get(key) or engine.catalogue.queries[key]
+
+
+def _is_general(node: Plan) -> bool:
+    """Return whether the law of an operator stays as it is with the member as one more key."""
+    match node:
+        case Recompute():
+            return False
+        case Aggregate():
+            return bool(node.keys)
+        case Filter() | Join():
+            return not may_raise(node)
+        case Project():
+            types = {c.name: c.type for c in node.input.columns}
+            return not any(can_raise(expression, types) for expression in node.expressions)
+    return True
+
+
+def _items(syntax: QuerySyntax) -> dict[str, exp.Table] | None:
+    """Return the tables of FROM by alias; None if there is something else, or one twice."""
+    tree = syntax.tree
+    source = tree.args.get("from_")
+    if not isinstance(tree, exp.Select) or source is None or tree.args.get("laterals"):
+        return None
+    found = [source.this, *(joined.this for joined in tree.args.get("joins") or ())]
+    tables = [one for one in found if isinstance(one, exp.Table) and not one.args.get("db")]
+    plain = [one for one in tables if isinstance(one.this, exp.Identifier)]
+    items = {one.alias_or_name: one for one in plain}
+    return items if len(items) == len(found) else None
+
+
+def _type(engine: Engine, items: dict[str, exp.Table], constant: Constant) -> str | None:
+    """Return the type that a constant has in the relation; None if it stays in the text.
+
+    A literal of DuckDB takes on the type that it is compared with; a column does not.
+    """
+    *where, name = (part.lower() for part in constant.column)
+    found = []
+    for alias, table in items.items():
+        if not where or where == [alias.lower()]:
+            columns = _source(engine, table).columns
+            found += [c.type for c in columns if c.name.lower() == name]
+    if len(found) != 1:
+        return None
+    kind = found[0]
+    if constant.kind == "whole" and kind in _WHOLE:
+        return "BIGINT"
+    if constant.kind == "text" and kind in ("VARCHAR", "DATE", "TIMESTAMP"):
+        return kind
+    if constant.kind in ("whole", "decimal") and kind == "DOUBLE":
+        return kind
+    if constant.kind in ("whole", "decimal") and kind.startswith("DECIMAL("):
+        return f"DECIMAL(18,{constant.scale})"
+    return None
+
+
+def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
+    """Return whether the plan of a family yields what its members yield, and the member."""
+    if compiled.kind != like.kind or compiled.order != like.order_by:
+        return False
+    if not is_general:
+        return compiled.columns == like.columns
+    if any(isinstance(node, Recompute) for node in unique(compiled.plan)):
+        return False
+    own = [column for column in compiled.columns if not column.name.startswith("_cql_")]
+    has_member = any(column.name == MEMBER for column in compiled.columns)
+    return tuple(own) == like.columns and has_member

@@ -1,0 +1,49 @@
+"""Families: what their members share with them, in memory.
+
+What ticks move of a family moves of each member that is active, too. It is stored with the family
+alone (`catalog_rows`): a tick costs the same however many members there are.
+"""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.text.time import Instant
+from cqlduck.state.catalog import Catalogue, Query
+
+
+def level(catalogue: Catalogue, family: Query) -> None:
+    """Bring the active members of a family to where it is."""
+    for member in catalogue.members_of(family):
+        if member.state == "active":
+            follow(family, member)
+
+
+def follow(family: Query, member: Query) -> None:
+    """Bring a member to where its family is; it begins behind its own `since`."""
+    since = member.since
+    begin, frontier, history = family.begin_instant, family.frontier, family.history_from
+    if since is not None:
+        has_begun = begin is not None and frontier is not None and frontier > since
+        begin = max(begin, Instant(since + 1)) if begin is not None and has_begun else None
+        frontier = since if frontier is None else max(frontier, since)
+        history = None if history is None or history <= since else history
+    member.begin_instant, member.frontier, member.history_from = begin, frontier, history
+
+
+def said(catalogue: Catalogue, member: Query) -> str:
+    """Return in comments which family computes a query, and with whom."""
+    family = catalogue.family_of(member)
+    assert family is not None
+    others = [one for one in catalogue.members_of(family) if one is not member]
+    names = ", ".join(one.name for one in others[:MAX_NAMED])
+    more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
+    differ = "which says the same" if member.member is None else "which differ in constants alone"
+    if member.member is not None:
+        differ = f"which differ in constants alone; it is number {member.member}"
+    return (
+        f"-- {member.name} is computed by {family.name}, one plan for {len(others) + 1} queries, "
+        f"{differ}\n--   the others: {names or 'none'}{more}"
+    )
+
+
+MAX_NAMED = 10
+"""How many of the other members are named."""

@@ -1,0 +1,441 @@
+"""Families: what queries say that one plan computes is what they say alone.
+
+The same statements go to two databases, one of which shares; whatever is registered, dropped,
+paused, replaced, made to fail or reopened between ticks, each query has the same elements and the
+same answer in both.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cqlduck
+from cqlduck.rewrite.text.shapes import shape_of
+
+SHAPES = [
+    "SELECT k, v FROM s WHERE v > {0}",
+    "SELECT * FROM s WHERE k = {0} AND v >= {1}",
+    "SELECT Istream(k, v) FROM s [NOW] WHERE {0} < v",
+    "SELECT k, v FROM s [NOW] WHERE v BETWEEN {0} AND {1}",
+    "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
+    "SELECT k, max(v) AS m FROM s [ROWS 3] WHERE v <> {0} GROUP BY k HAVING max(v) > 1",
+    "SELECT DISTINCT k FROM s [RANGE 2] x WHERE x.v <= {0}",
+    "SELECT Dstream(k) FROM s [RANGE 2] WHERE v = {0}",
+    "SELECT Rstream(s.k, r.w) FROM s [NOW], r WHERE s.k = r.k AND r.w > {0}",
+    "SELECT s.k, r.w FROM s [RANGE 3], r WHERE s.k = r.k AND v > {0} AND w < {1}",
+    "SELECT x.k, y.v FROM s [RANGE 2] x, u [ROWS 2] y WHERE x.k = y.k AND x.v > {0}",
+    "SELECT k, avg(v) AS a FROM s [PARTITION BY k ROWS 2] WHERE v > -{0} GROUP BY ALL",
+    "SELECT k, count(*) AS n FROM s [RANGE 4 SLIDE 2] WHERE v > {0} GROUP BY k",
+    "SELECT s.*, r.w FROM s [RANGE 1] LEFT JOIN r ON s.k = r.k WHERE v > {0} ORDER BY v",
+    "SELECT name, count(*) AS n FROM u [RANGE 2] WHERE name >= 'a{0}' GROUP BY name",
+    "SELECT k, v FROM u [RANGE 2] WHERE price > {0}.5 AND cost < {1}",
+    # what has no constants that can be cut out is shared only if it is equal
+    "SELECT count(*) AS n FROM s WHERE v > {0}",
+    "SELECT k, count(*) AS n FROM s WHERE v > {0} GROUP BY k",
+    "SELECT k, v FROM s [RANGE 3] WHERE v > {0} ORDER BY v DESC, k LIMIT 2",
+    "SELECT k FROM s [RANGE 2] EXCEPT SELECT k FROM u [RANGE 2] WHERE v > {0}",
+    "SELECT k, v FROM s [RANGE 3] WHERE v > {0} OR k = {1}",
+    "SELECT k, v / k AS x FROM s [RANGE 3] WHERE v > {0}",
+    "SELECT k, 1 // (v - 2) AS x FROM u [RANGE 3] WHERE v >= {0}",
+]
+READERS = [
+    "SELECT count(*) AS n FROM {0}",
+    "SELECT k FROM {0} WHERE k > 0",
+]
+
+SCRIPT = """
+    CREATE STREAM s (k INTEGER, v INTEGER);
+    CREATE STREAM u (k INTEGER, v INTEGER, name VARCHAR, price DOUBLE, cost DECIMAL(8, 2));
+    CREATE RELATION r (k INTEGER, w INTEGER);
+"""
+
+
+@dataclass
+class Pair:
+    """Two databases that are told the same; the first one shares."""
+
+    folder: Path
+    settings: dict[str, Any]
+    is_wall: bool = False
+    both: list[cqlduck.Connection] = field(default_factory=list)
+
+    def open(self) -> None:
+        """Open both, new or again."""
+        for connection in self.both:
+            connection.close()
+        self.both = [
+            cqlduck.connect(self.folder / f"{name}.duckdb", sharing=sharing, **self.settings)
+            for name, sharing in (("one", True), ("each", False))
+        ]
+
+    def at(self, instant: int) -> Any:
+        """Return an instant as it is written."""
+        if not self.is_wall:
+            return instant
+        return datetime.datetime(2024, 1, 1) + datetime.timedelta(seconds=instant)
+
+    def execute(self, text: str) -> bool:
+        """Run a statement in both; return whether they take it, which is the same in both."""
+        outcomes = []
+        for connection in self.both:
+            try:
+                connection.execute(text)
+                outcomes.append(None)
+            except cqlduck.Error as error:
+                outcomes.append((type(error), error.message))
+        assert outcomes[0] == outcomes[1], text
+        return outcomes[0] is None
+
+    def append(self, name: str, rows: list[tuple[Any, ...]], at: int) -> None:
+        """Append rows in both."""
+        if rows:
+            for connection in self.both:
+                connection.append(name, rows, at=self.at(at))
+
+    def advance(self, to: int) -> None:
+        """Advance both; queries may fail."""
+        for connection in self.both:
+            try:
+                connection.advance(self.at(to))
+            except cqlduck.QueryError:
+                connection.advance(self.at(to))
+
+    def compare(self) -> None:
+        """Compare all queries."""
+        one, each = self.both
+        assert list(one.queries) == list(each.queries)
+        for name in each.queries:
+            mine, alone = one.queries[name], each.queries[name]
+            assert (mine.state, mine.columns, mine.error) == (
+                alone.state,
+                alone.columns,
+                alone.error,
+            ), name
+            if mine.state == "active":
+                assert (mine.began, mine.frontier) == (alone.began, alone.frontier), name
+            asked = [
+                lambda con, name=name: con.changes(name),
+                lambda con, name=name: con.sql(f"FROM {name}"),
+            ]
+            if not each.sql("FROM cql.queries WHERE error IS NOT NULL").fetchall():
+                asked.append(lambda con, name=name: con.table(name))
+            for ask in asked:
+                found = [sorted(ask(con).fetchall(), key=repr) for con in (one, each)]
+                assert found[0] == found[1], (name, alone.text)
+            if alone.frontier is not None and alone.kind == "relation" and alone.began is not None:
+                at = alone.began
+                found = [sorted(con.as_of(name, at).fetchall(), key=repr) for con in (one, each)]
+                assert found[0] == found[1], (name, alone.text)
+
+
+def rows_of(rnd: random.Random, name: str) -> list[tuple[Any, ...]]:
+    """Return some rows for an input, with ties, NULLs and duplicates."""
+
+    def value(most: int) -> int | None:
+        return None if rnd.random() < 0.1 else rnd.randrange(-1, most)
+
+    count = rnd.choice([0, 0, 1, 2, 4])
+    if name == "u":
+        return [
+            (value(3), value(5), f"a{rnd.randrange(4)}", rnd.randrange(8) / 2, rnd.randrange(5))
+            for _ in range(count)
+        ]
+    return [(value(3), value(5)) for _ in range(count)]
+
+
+def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
+    """Yield some statements over queries."""
+    for _ in range(rnd.choice([0, 1, 2, 5])):
+        fresh = f"q{rnd.randrange(14)}"
+        shape = rnd.choice(SHAPES[: rnd.choice([3, len(SHAPES)])])
+        body = shape.format(rnd.randrange(4), rnd.randrange(5))
+        known = rnd.choice(names) if names else fresh
+        yield rnd.choice(
+            [
+                *[f"CREATE CONTINUOUS QUERY IF NOT EXISTS {fresh} AS {body}"] * 8,
+                f"CREATE OR REPLACE CONTINUOUS QUERY {known} AS {body}",
+                f"DROP CONTINUOUS QUERY IF EXISTS {known}",
+                f"ALTER CONTINUOUS QUERY {known} DEACTIVATE",
+                f"ALTER CONTINUOUS QUERY {known} ACTIVATE",
+                f"ALTER CONTINUOUS QUERY {known} ACTIVATE FROM NOW",
+                f"CREATE CONTINUOUS QUERY IF NOT EXISTS {fresh} AS "
+                + rnd.choice(READERS).format(known),
+            ]
+        )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
+    """Random statements between random ticks, in two databases."""
+    rnd = random.Random(seed)
+    is_wall = rnd.random() < 0.3
+    settings: dict[str, Any] = {}
+    if rnd.random() < 0.3:
+        settings["window_edge"] = "half_open"
+    if is_wall:
+        settings["granularity"] = "1 second"
+    pair = Pair(tmp_path, settings, is_wall)
+    pair.open()
+    pair.execute(SCRIPT)
+    if is_wall:
+        pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
+    if not is_wall:
+        pair.both[0].execute("SELECT 1")
+    instant = 0
+    for _ in range(12):
+        names = list(pair.both[1].queries)
+        for text in statements(rnd, names):
+            text = text.replace("[RANGE 1]", "[RANGE 1 SECOND]") if is_wall else text
+            if is_wall:
+                for width in "234":
+                    text = text.replace(f"[RANGE {width}]", f"[RANGE {width} SECONDS]")
+                text = text.replace("[RANGE 4 SLIDE 2]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
+            pair.execute(text)
+        instant += rnd.choice([1, 1, 1, 2, 3])
+        for at in range(instant, instant + rnd.choice([1, 2, 4])):
+            for name in ("s", "u", "r"):
+                pair.append(name, rows_of(rnd, name), at)
+            instant = at
+        if rnd.random() < 0.85:
+            pair.advance(instant)
+        if rnd.random() < 0.1:
+            pair.open()
+        pair.compare()
+    problems = [row for row in pair.both[0].check().fetchall() if row[5] == "wrong"]
+    assert not problems
+    while left := list(pair.both[0].queries):
+        for name in reversed(left):
+            pair.execute(f"DROP CONTINUOUS QUERY {name}")
+    one = pair.both[0]
+    assert not one.engine.catalogue.families
+    assert not one.engine.catalogue.constants
+    for table in ("operators", "synopses", "plans", "statements", "stubs", "query_rows"):
+        assert not one.sql(f"FROM cql_state.{table}").fetchall()
+    tables = [n for (n,) in one.sql("SELECT table_name FROM duckdb_tables()").fetchall()]
+    assert not [name for name in tables if "cql_constants" in name or "cql_family" in name]
+    for con in pair.both:
+        con.close()
+
+
+def told(con: cqlduck.Connection) -> dict[str, Any]:
+    """Return what a connection has of each query, and of families."""
+    found: dict[str, Any] = {}
+    for name, query in con.queries.items():
+        rows = sorted(con.changes(name).fetchall(), key=repr)
+        answer = sorted(con.sql(f"FROM {name}").fetchall(), key=repr)
+        found[name] = (query.state, query.frontier, query.columns, rows, answer)
+    for table in ("query_rows", "input_rows", "synopses", "stubs", "operators"):
+        rows = con.sql(f"SELECT * EXCLUDE (as_of) FROM cql_state.{table}" if "rows" in table
+                       else f"FROM cql_state.{table}").fetchall()  # fmt: skip
+        found[table] = sorted(rows, key=repr)
+    return found
+
+
+class Stopped(Exception):
+    """A statement does not run."""
+
+
+CHANGES = [
+    "CREATE CONTINUOUS QUERY c AS SELECT k, count(*) AS n FROM s [RANGE 3] WHERE v > 3 GROUP BY k",
+    "CREATE CONTINUOUS QUERY c AS SELECT k, v FROM s WHERE v > 9",
+    "DROP CONTINUOUS QUERY a",
+    "DROP CONTINUOUS QUERY d",
+    "ALTER CONTINUOUS QUERY a DEACTIVATE",
+    "ALTER CONTINUOUS QUERY a ACTIVATE",
+    "CREATE OR REPLACE CONTINUOUS QUERY b AS SELECT k, v AS n FROM s [RANGE 2]",
+    "CREATE OR REPLACE CONTINUOUS QUERY a AS SELECT k, 1::BIGINT AS n FROM s [RANGE 2] WHERE v > 1",
+    "ALTER CONTINUOUS QUERY b SET (keep = '5')",
+]
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_a_change_that_stops_at_any_statement_is_undone(text: str, tmp_path: Path) -> None:
+    """What joins, leaves, pauses or replaces is one transaction, whichever statement is last."""
+    left: list[int] = []
+
+    def trace(sql: str, parameters: object) -> None:
+        if left:
+            left[0] -= 1
+            if left[0] < 0 and not sql.startswith(("ROLLBACK", "SELECT", "FROM", "DESCRIBE")):
+                raise Stopped(sql)
+
+    with cqlduck.connect(tmp_path / "a.duckdb", trace=trace) as con:
+        con.execute(SCRIPT)
+        shape = "SELECT k, count(*) AS n FROM s [RANGE 3] WHERE v > {} GROUP BY k"
+        con.append("s", [(1, 2), (2, 5)], at=1)
+        con.advance(1)
+        for name, least in (("a", 1), ("b", 4)):
+            con.execute(f"CREATE CONTINUOUS QUERY {name} AS {shape.format(least)}")
+        con.execute("CREATE CONTINUOUS QUERY d AS SELECT k, v FROM s WHERE v > 2")
+        con.execute("CREATE CONTINUOUS QUERY reader AS SELECT max(n) AS top FROM a")
+        if text == "DROP CONTINUOUS QUERY a":
+            con.execute("DROP CONTINUOUS QUERY reader")
+        con.append("s", [(1, 2), (2, 5)], at=2)
+        con.advance(2)
+        before, stops = told(con), 0
+        while True:
+            left[:] = [stops]
+            try:
+                con.execute(text)
+                left.clear()
+                break
+            except (Stopped, cqlduck.Error):
+                left.clear()
+            stops += 1
+            assert told(con) == before, stops
+        assert stops > 3 or "SET" in text
+        con.append("s", [(1, 7), (2, 10)], at=3)
+        con.advance(4)
+        assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+        after = told(con)
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        assert told(con) == after
+
+
+def test_constants_are_cut_out_of_comparisons_alone() -> None:
+    """The shape of a text, and what stays in it."""
+
+    def cut(condition: str) -> list[str]:
+        return [c.sql for c in shape_of(f"SELECT k FROM s [NOW] WHERE {condition}").constants]
+
+    assert cut("v > 5 AND k = 'it''s' AND -3 <= s.v") == ["5", "'it''s'", "-3"]
+    assert cut("v BETWEEN 1 AND 2 AND k <> 4.50") == ["1", "2", "4.50"]
+    assert cut("CASE WHEN v > 5 AND v < 9 THEN v = 3 END AND k = 1") == ["1"]
+    for whole in ("v > 5 OR k = 1", "NOT v > 5", "(v > 5)", "v + 1 > 5", "v > 1e3", "v IN (1, 2)",
+                  "v > 5 + 1", "5 > 6", "v > NULL", "abs(v) > 5", "v > '5'::INTEGER",
+                  "v NOT BETWEEN 1 AND 2", "a.b.c = 5", "v > 1234567890123456789"):  # fmt: skip
+        assert cut(whole) == [], whole
+    for text in ("SELECT k FROM s WHERE v > (SELECT 5)", "SELECT k FROM s WHERE v > 5 LIMIT 3",
+                 "SELECT k FROM s WHERE v > 5 UNION ALL SELECT 1", "FROM s SELECT k WHERE v > 5",
+                 "SELECT sum(v) OVER () FROM s WHERE v > 5", "WITH a AS (SELECT 1) SELECT 2",
+                 "SELECT k FROM s JOIN u USING (k) WHERE v > 5"):  # fmt: skip
+        assert not shape_of(text).constants, text
+    same = [shape_of(f"SELECT k FROM s /* {n} */ WHERE v > {n}").key for n in (1, 22)]
+    assert same[0] == same[1]
+    others = ["v > 1.5", "v > 'a'", "v >= 1", "w > 1", "1 > v"]
+    keys = {shape_of(f"SELECT k FROM s WHERE {one}").key for one in others}
+    assert len({*keys, same[0]}) == len(others) + 1
+
+
+def test_who_does_not_share_says_so_in_its_plan() -> None:
+    """Members name their family; others have none."""
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        for n in range(3):
+            con.execute(f"CREATE CONTINUOUS QUERY q{n} AS SELECT k FROM s [NOW] WHERE v > {n}")
+            con.execute(f"CREATE CONTINUOUS QUERY g{n} AS SELECT max(v) FROM s WHERE v > {n}")
+        families = con.sql("SELECT name, family FROM cql.queries ORDER BY name").fetchall()
+        assert families == [("g0", None), ("g1", None), ("g2", None),
+                            *[(f"q{n}", "_cql_family_1") for n in range(3)]]  # fmt: skip
+        assert con.explain("q1").startswith(
+            "-- q1 is computed by _cql_family_1, one plan for 3 queries, which differ in constants "
+            "alone; it is number 2\n--   the others: q0, q2\n\n0 project"
+        )
+        assert len(con.sql("FROM cql.operators WHERE query = 'q2'").fetchall()) == 5
+        for name in ("_cql_family_1", "_cql_constants_1"):
+            for text in (f"CREATE STREAM {name} (k INTEGER)", f"DROP CONTINUOUS QUERY {name}",
+                         f"CREATE CONTINUOUS QUERY x AS SELECT * FROM {name}",
+                         f"INSERT INTO {name} VALUES (1)"):  # fmt: skip
+                with pytest.raises(cqlduck.Error):
+                    con.execute(text)
+        with pytest.raises(cqlduck.CatalogError, match="s is read by "):
+            con.execute("DROP STREAM s")
+        assert list(con.relations) == ["r"]
+        assert [name for (name,) in con.sql("SELECT name FROM cql.relations").fetchall()] == ["r"]
+
+
+GROUPS = "SELECT k, count(*) AS n FROM s [RANGE 10] WHERE v > {} GROUP BY k"
+
+
+def both_ways(script: list[str | int]) -> list[dict[str, list[tuple[Any, ...]]]]:
+    """Return what queries say after a script, with sharing and without.
+
+    A number is an instant: an element arrives there, and both advance to it.
+    """
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute(SCRIPT)
+            for step in script:
+                if isinstance(step, str):
+                    con.execute(step)
+                else:
+                    con.append("s", [(step % 2, step)], at=step)
+                    con.advance(step)
+            assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+            found.append(
+                {
+                    name: [
+                        sorted(con.changes(name).fetchall()),
+                        sorted(con.sql(f"FROM {name}").fetchall()),
+                    ]
+                    for name in con.queries
+                }
+            )
+    return found
+
+
+def query(name: str, body: str) -> str:
+    """Return the statement that registers a query."""
+    return f"CREATE CONTINUOUS QUERY {name} AS {body}"
+
+
+def test_a_member_begins_where_it_is_registered() -> None:
+    """Members of equal constants that are registered at other instants begin there."""
+    first = [query(f"q{n}", GROUPS.format(n)) for n in range(2)]
+    later = [query(f"p{n}", GROUPS.format(1)) for n in range(4)]
+    script = [*first, 1, 2, *later[:2], 3, later[2], 4, later[3], 5]
+    mine, alone = both_ways(script)
+    assert mine == alone
+    assert mine["p0"] == mine["p1"]
+    assert mine["p1"] != mine["p2"] != mine["p3"]
+
+
+def test_a_number_is_given_once() -> None:
+    """Who comes right after a member has left has nothing of what that one had."""
+    script: list[str | int] = [query(f"q{n}", GROUPS.format(n)) for n in range(3)]
+    more = [5, 6, "DROP CONTINUOUS QUERY q2", query("p", GROUPS.format(2)), 7, 8]
+    more += ["DROP CONTINUOUS QUERY p", query("q2", GROUPS.format(4)), 9, 10]
+    mine, alone = both_ways(
+        ["CREATE CONTINUOUS QUERY z AS SELECT k FROM s [NOW]", 1, *script, *more]
+    )
+    assert mine == alone
+
+
+def test_a_member_that_stands_still_shows_what_it_had() -> None:
+    """The family goes on; activated, the member is where the family is."""
+    script: list[str | int] = [query(f"q{n}", GROUPS.format(n)) for n in range(2)]
+    script += [1, 2, "ALTER CONTINUOUS QUERY q0 DEACTIVATE", 3, 4]
+    mine, alone = both_ways(script)
+    assert mine == alone
+    assert mine["q0"] != mine["q1"]
+    mine, alone = both_ways([*script, "ALTER CONTINUOUS QUERY q0 ACTIVATE", 5])
+    assert mine == alone
+
+
+def test_what_a_member_had_is_deleted_with_it() -> None:
+    """In the log and the answer of the family, at the next tick."""
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        for n in range(3):
+            con.execute(query(f"q{n}", f"SELECT k, v FROM s WHERE v >= {n}"))
+            con.execute(query(f"p{n}", f"SELECT k, v FROM s [RANGE 20] WHERE v >= {n}"))
+        for t in range(5):
+            con.append("s", [(1, t)], at=t)
+            con.advance(t)
+        con.execute("DROP CONTINUOUS QUERY q1; DROP CONTINUOUS QUERY p1")
+        con.append("s", [(1, 5)], at=5)
+        con.advance(5)
+        for family in ("_cql_family_1", "_cql_family_2"):
+            found = con.sql(f'SELECT DISTINCT _cql_member FROM cql_state."changes_{family}"')
+            assert sorted(found.fetchall()) == [(1,), (3,)]
+        assert [row for row in con.sql("FROM _cql_constants_1").fetchall()] == [
+            (1, None, 0), (3, None, 2)
+        ]  # fmt: skip
