@@ -149,7 +149,8 @@ class Reader:
             DataError: There were some after `position`.
         """
         engine = self._engine
-        lost = engine.housekeeping.lost.get(query.name)
+        # of a family it is known of all members together
+        lost = engine.housekeeping.lost.get(engine.planned(query).name)
         if lost is not None and (position is None or lost > position):
             raise DataError(
                 f"the subscription to {query.name} was too slow: it has elements up to "

@@ -64,14 +64,21 @@ class Pair:
     folder: Path
     settings: dict[str, Any]
     is_wall: bool = False
+    in_memory: bool = False
     both: list[cqlduck.Connection] = field(default_factory=list)
 
     def open(self) -> None:
-        """Open both, new or again."""
+        """Open both, new or again; what is in memory stays open."""
+        if self.in_memory and self.both:
+            return
         for connection in self.both:
             connection.close()
         self.both = [
-            cqlduck.connect(self.folder / f"{name}.duckdb", sharing=sharing, **self.settings)
+            cqlduck.connect(
+                ":memory:" if self.in_memory else self.folder / f"{name}.duckdb",
+                sharing=sharing,
+                **self.settings,
+            )
             for name, sharing in (("one", True), ("each", False))
         ]
 
@@ -181,13 +188,12 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         settings["window_edge"] = "half_open"
     if is_wall:
         settings["granularity"] = "1 second"
-    pair = Pair(tmp_path, settings, is_wall)
+    pair = Pair(tmp_path, settings, is_wall, in_memory=rnd.random() < 0.3)
     pair.open()
     pair.execute(SCRIPT)
-    if is_wall:
+    if is_wall and rnd.random() < 0.5:
+        # else time is open until the first element comes
         pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
-    if not is_wall:
-        pair.both[0].execute("SELECT 1")
     instant = 0
     for _ in range(12):
         names = list(pair.both[1].queries)
@@ -439,3 +445,21 @@ def test_what_a_member_had_is_deleted_with_it() -> None:
         assert [row for row in con.sql("FROM _cql_constants_1").fetchall()] == [
             (1, None, 0), (3, None, 2)
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ["SELECT k, v FROM s WHERE v >= {}", GROUPS])
+def test_who_subscribes_to_a_member_too_slowly_hears_of_it(body: str) -> None:
+    with cqlduck.connect(history="4") as con:
+        con.execute(SCRIPT)
+        for n in range(2):
+            con.execute(query(f"q{n}", body.format(n)))
+        batches = con.subscribe("q1", timeout=0)
+        for t in range(40):
+            con.append("s", [(1, t)], at=t)
+            con.advance(t)
+        start = con.engine.query("q1").history_from
+        assert start is not None
+        with pytest.raises(cqlduck.DataError, match="q1 was too slow"):
+            next(iter(batches))
+        with pytest.raises(cqlduck.DataError, match=f"the history of q1 begins at {start}"):
+            con.as_of("q1", start - 1)
