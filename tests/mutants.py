@@ -118,6 +118,15 @@ MUTANTS: tuple[Mutant, ...] = (
          FAMILIES + "what_a_member_had_is_deleted_with_it"),
     ),
     *_of(
+        "cqlduck/registration/generalizing.py",
+        ("outer joins pad what met something before the member began",
+         "if looks_back and since is not None and not _joins_plainly(syntax):", "if False:",
+         FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
+        ("slides in rows are counted from the first member",
+         "(window.slide_rows is not None and since is not None)", "False",
+         FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
+    ),
+    *_of(
         "state/answers.py",
         ("a member that stands still goes on with its family",
          'f"_ts <= {member.frontier}")', '"true")',

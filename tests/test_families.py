@@ -36,6 +36,14 @@ SHAPES = [
     "SELECT s.*, r.w FROM s [RANGE 1] LEFT JOIN r ON s.k = r.k WHERE v > {0} ORDER BY v",
     "SELECT name, count(*) AS n FROM u [RANGE 2] WHERE name >= 'a{0}' GROUP BY name",
     "SELECT k, v FROM u [RANGE 2] WHERE price > {0}.5 AND cost < {1}",
+    "SELECT r.k, w, v FROM r LEFT JOIN s [RANGE 4] ON r.k = s.k WHERE w > {0}",
+    "SELECT r.k, w, v FROM s [RANGE 3] FULL JOIN r ON r.k = s.k WHERE r.k < {0}",
+    "SELECT k, v FROM s [ROWS 4 SLIDE 2] WHERE v > {0}",
+    "SELECT k, list(v) AS l, first(v) AS f FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
+    "SELECT k, median(v) AS m, mode(v) AS o FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
+    "SELECT k, string_agg(name) AS n FROM u [ROWS 4] WHERE v > {0} GROUP BY k",
+    "SELECT k, count(DISTINCT v) AS n, max(_ts) AS t FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
+    "SELECT k, v FROM s [TUMBLE 2] WHERE v > {0}",
     # what has no constants that can be cut out is shared only if it is equal
     "SELECT count(*) AS n FROM s WHERE v > {0}",
     "SELECT k, count(*) AS n FROM s WHERE v > {0} GROUP BY k",
@@ -178,7 +186,13 @@ def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize("seed", range(40))
+SEEDS = 8
+"""How many random scripts run each time; `pytest -m long tests/test_families.py` has more."""
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(SEEDS), *(pytest.param(n, marks=pytest.mark.long) for n in range(SEEDS, 200))]
+)
 def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
     """Random statements between random ticks, in two databases."""
     rnd = random.Random(seed)
@@ -203,6 +217,7 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
                 for width in "234":
                     text = text.replace(f"[RANGE {width}]", f"[RANGE {width} SECONDS]")
                 text = text.replace("[RANGE 4 SLIDE 2]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
+                text = text.replace("[TUMBLE 2]", "[TUMBLE 2 SECONDS]")
             pair.execute(text)
         instant += rnd.choice([1, 1, 1, 2, 3])
         for at in range(instant, instant + rnd.choice([1, 2, 4])):
@@ -379,8 +394,8 @@ def both_ways(script: list[str | int]) -> list[dict[str, list[tuple[Any, ...]]]]
             found.append(
                 {
                     name: [
-                        sorted(con.changes(name).fetchall()),
-                        sorted(con.sql(f"FROM {name}").fetchall()),
+                        sorted(con.changes(name).fetchall(), key=repr),
+                        sorted(con.sql(f"FROM {name}").fetchall(), key=repr),
                     ]
                     for name in con.queries
                 }
@@ -463,3 +478,80 @@ def test_who_subscribes_to_a_member_too_slowly_hears_of_it(body: str) -> None:
             next(iter(batches))
         with pytest.raises(cqlduck.DataError, match=f"the history of q1 begins at {start}"):
             con.as_of("q1", start - 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT r.k, w, v FROM r LEFT JOIN s [RANGE 10] ON r.k = s.k WHERE w > {}",
+        "SELECT r.k, w, v FROM s [RANGE 10] RIGHT JOIN r ON r.k = s.k WHERE w > {}",
+        "SELECT k, v FROM s [ROWS 4 SLIDE 3] WHERE v > {}",
+        "SELECT k, first(v) AS f FROM s [RANGE 10] WHERE v > {} GROUP BY k",
+    ],
+)
+def test_what_looks_back_otherwise_is_right_for_later_members(body: str) -> None:
+    """Outer joins pad what meets nothing of a member's own; slides in rows count from its first."""
+    script: list[str | int] = ["INSERT INTO r VALUES (0, 9), (1, 9), (2, 9)", 1, 2, 3]
+    for n in range(4):
+        script += [query(f"q{n}", body.format(n % 2)), 4 + 2 * n, 5 + 2 * n]
+    mine, alone = both_ways(script)
+    assert mine == alone
+
+
+@pytest.mark.parametrize("valid", [0, 1, 2])
+def test_a_constant_that_is_no_date_is_what_it_is_alone(valid: int) -> None:
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute("CREATE STREAM s (k INTEGER, d DATE)")
+            for day in ("2024-01-01", "2024-01-02")[:valid]:
+                con.execute(query(f"q{day[-1]}", f"SELECT k FROM s [NOW] WHERE d > '{day}'"))
+            for name in ("p1", "p2"):
+                con.execute(query(name, "SELECT k FROM s [NOW] WHERE d > 'nonsense'"))
+            con.append("s", [(1, datetime.date(2024, 1, 2))], at=1)
+            with pytest.warns(RuntimeWarning, match="nonsense"):
+                con.advance(1)
+            states = [(name, one.state) for name, one in con.queries.items()]
+            assert states == [*[(f"q{n + 1}", "active") for n in range(valid)],
+                              ("p1", "failed"), ("p2", "failed")]  # fmt: skip
+
+
+def test_a_family_that_has_expired_does_not_come_back() -> None:
+    """A member that began after its family stood still cannot go on with what is not kept."""
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing, standing="5 seconds") as con:
+            con.execute(SCRIPT)
+            con.execute(query("p", "SELECT k FROM s [RANGE 2]"))
+            con.advance(0)
+            for n in range(3):
+                con.execute(query(f"q{n}", GROUPS.format(n)))
+            for t in range(1, 40):
+                con.append("s", [(1, t)], at=t)
+                con.advance(t)
+                if t == 10:
+                    con.execute("; ".join(f"ALTER CONTINUOUS QUERY q{n} DEACTIVATE"
+                                          for n in range(3)))  # fmt: skip
+                if t == 12:
+                    con.execute(query("late", GROUPS.format(7)))
+                    con.execute("ALTER CONTINUOUS QUERY late DEACTIVATE")
+                if t == 16:
+                    con.execute("ALTER CONTINUOUS QUERY late ACTIVATE")
+                if t == 30:
+                    con.execute("DROP CONTINUOUS QUERY q1")
+                    con.execute(query("last", GROUPS.format(5)))
+            rows = {name: sorted(con.changes(name).fetchall()) for name in con.queries}
+            states = {name: one.state for name, one in con.queries.items()}
+            found.append((rows, states))
+    assert found[0] == found[1]
+
+
+def test_what_is_pinned_stays_pinned() -> None:
+    """A query of which a user wants something keeps its own plan."""
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        con.execute(query("q0", "SELECT k FROM s [NOW] WHERE v > 1"))
+        con.pin("stages", "whole", "q0")
+        con.execute(query("q1", "SELECT k FROM s [NOW] WHERE v > 2"))
+        pins = "SELECT owner FROM cql.points WHERE chosen_by = 'user'"
+        assert con.sql(pins).fetchall() == [("q0",)]
+        assert con.sql("SELECT family FROM cql.queries").fetchall() == [(None,), (None,)]

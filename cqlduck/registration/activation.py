@@ -27,7 +27,7 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
     """
     with engine.changing():
         query = engine.query(name)
-        if query.state == EXPIRED:
+        if EXPIRED in (query.state, engine.planned(query).state):
             if active:
                 raise _expired(engine, query)
             return

@@ -27,6 +27,9 @@ one of another: what makes that wrong is refused by `Shape` (subqueries, LIMIT, 
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
 from cqlduck.registration.generalizing import Generalized, generalized, is_as
@@ -38,8 +41,10 @@ from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_o
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import answers, arrivals, catalog_rows, families, inspection, stores
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import quoted
+
+log = logging.getLogger("cqlduck")
 
 FAMILY, CONSTANTS = "_cql_family_{}", "_cql_constants_{}"
 """How families and their relations of constants are called."""
@@ -63,11 +68,12 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
     try:
         shape = shape_of(statement.body)
     except Error:
-        return False
+        return False  # to compile it says what is wrong, and where
     keep = retention_of(engine, dict(statement.options).get("keep"))
     for key in dict.fromkeys((shape.key, shape.words)):
         known = [one for one in engine.catalogue.families.values() if one.shape == key]
         open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
+        open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
         for query in open_to_it or [*known, *_alike(engine, key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
             if _is_plain(engine, like, shape):
@@ -79,6 +85,26 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
                     _add(engine, family, statement, shape, like)
                     return True
     return False
+
+
+def _types(engine: Engine, family: Query) -> Sequence[str]:
+    """Return the types that a family has for its constants."""
+    constants = engine.catalogue.constants_of(family)
+    return () if constants is None else [column.type for column in constants.columns[2:]]
+
+
+def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
+    """Return whether constants have the types of a family: of what is no date DuckDB has the word.
+
+    Args:
+        engine: The engine.
+        shape: The shape of a query.
+        types: The types; none if the queries of the family have no constants of their own.
+    """
+    pairs = zip(shape.constants, types, strict=False)
+    texts = [(c.sql, kind) for c, kind in pairs if c.kind == "text" and kind != "VARCHAR"]
+    checks = [f"TRY_CAST({sql} AS {kind}) IS NOT NULL" for sql, kind in texts]
+    return not checks or bool(engine.database.value(f"SELECT {' AND '.join(checks)}"))
 
 
 def note(engine: Engine, query: Query) -> None:
@@ -124,8 +150,11 @@ def _since(engine: Engine, query: Query) -> Instant | None:
 
 
 def _may_join(engine: Engine, family: Query) -> bool:
-    """Return whether a family takes a member that is registered now."""
-    if family.state not in ("active", "inactive"):
+    """Return whether a family takes a member that is registered now.
+
+    One that stands still does not: its inputs may not be kept for it until it would go on.
+    """
+    if family.state != "active":
         return False
     since = _since(engine, family)
     if family.is_open and since is not None:
@@ -141,11 +170,14 @@ def _is_new(query: Query) -> bool:
 def _is_first(engine: Engine, query: Query) -> bool:
     """Return whether a query that has a plan of its own can become a member of a family.
 
-    That is so if it has not moved yet, nobody reads it, and it goes on with the log of no other.
+    That is so if it has not moved yet, nobody reads it or has pinned something of it, and it goes
+    on with the log of no other.
     """
     if query.shape is not None or query.state != "active" or not _is_new(query):
         return False
     if query.since != _since(engine, query) or engine.catalogue.readers(query):
+        return False
+    if engine.streamon.executor.has_wishes(query.name):
         return False
     log = f"cql_state.{quoted(query.changes)}"
     return not engine.database.value(f"SELECT EXISTS (FROM {log})")
@@ -176,6 +208,8 @@ def _found(
             found = generalized(engine, query, shape, since)
         if found is None:
             engine.unfit.add(key)
+            return None
+        if not _fits(engine, shape, found.types):
             return None
     elif not is_first:
         return None
@@ -227,7 +261,8 @@ def _make(
         body = shape.generalized(constants.name, generalized.since, generalized.now)
     try:
         compiled = engine.compiler.compile(known, name, body, constants=constants)
-    except Error:
+    except Error as error:
+        log.debug("%s is not generalized: %s", like.name, error.message)
         compiled = None
     if compiled is None or not is_as(compiled, like, is_general=generalized is not None):
         engine.unfit.add(key)
@@ -298,8 +333,6 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
     catalog_rows.insert(engine.database, member)
     answers.create_member(engine.database, engine.clock, member)
     bound_history(engine, family)
-    if family.state == "inactive":
-        known.turn(family, "active")
     engine.recount()
     return member
 
@@ -392,7 +425,12 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
 
 
 def rest_or_pause(engine: Engine, family: Query) -> None:
-    """Let a family stand still where all of its members do, and go on where one does."""
+    """Let a family stand still where all of its members do, and go on where one does.
+
+    One that has expired stays so: what its inputs had since is not kept.
+    """
+    if family.state == EXPIRED:
+        return
     goes_on = any(m.state == "active" for m in engine.catalogue.members_of(family))
     state = "active" if goes_on else "inactive"
     if family.state != state and not (state == "inactive" and family.state == "failed"):

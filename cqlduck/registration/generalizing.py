@@ -76,16 +76,30 @@ def generalized(
             if len(items) > 1 or query.kind != "stream" or shape.has_operator:
                 return None
             now = next(t.end + 1 for t in tokenize(shape.text) if t.start == place)
-        elif window.unbounded:
+        elif window.unbounded or (window.slide_rows is not None and since is not None):
+            # a slide in rows is counted from the first row, which is another one for each member
             return None
         elif not window.now:
             looks_back.append(quoted(alias))
+    if looks_back and since is not None and not _joins_plainly(syntax):
+        return None
     # without a stream nothing says when time begins for a member
     if not any(one.kind == "stream" for one in engine.catalogue.inputs_of(query)):
         return None
     named = () if since is None else tuple(looks_back)
     return Generalized(
         now, named, tuple(kind for kind in types if kind is not None), bool(looks_back)
+    )
+
+
+def _joins_plainly(syntax: QuerySyntax) -> bool:
+    """Return whether what a stream had before a member began can be left out behind the join.
+
+    An outer join pads a tuple that has no partner, which it may have in what came before.
+    """
+    return not any(
+        joined.args.get("side") or joined.args.get("kind") not in (None, "", "INNER", "CROSS")
+        for joined in syntax.tree.args.get("joins") or ()
     )
 
 

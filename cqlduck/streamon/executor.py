@@ -148,6 +148,10 @@ class Executor:
         """Return whether a user wants something."""
         return any(point.ticks is None for point in self.kept.choices)
 
+    def has_wishes(self, owner: str) -> bool:
+        """Return whether a user wants something of an owner."""
+        return any(point.ticks is None and point.owner == owner for point in self.kept.choices)
+
     def wish(self, name: str, owner: str | None, option: str | None) -> None:
         """Let a user want an option, or none any more.
 
