@@ -29,7 +29,6 @@ from cqlduck.rewrite.operators.relation import (
     Relation,
     elements_of,
     matches_key,
-    meet,
     moved,
     only_wrong,
     table,
@@ -37,6 +36,7 @@ from cqlduck.rewrite.operators.relation import (
     where,
     wrong,
 )
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
     SEQ,
@@ -46,9 +46,11 @@ from cqlduck.rewrite.relalg.elements import (
     number,
     parameter,
     qualified,
+    same,
     temp_table,
     union_all,
 )
+from cqlduck.rewrite.relalg.values import unsized
 
 STORED_ROW, IS_SAME, DELETES = "_cql_held", "_cql_same", "_cql_deletes"
 CHANGE, ROW, OTHER_ROW = "_cql_d", "_cql_row", "_cql_other"
@@ -72,20 +74,22 @@ def outcome(relation: Relation) -> exp.Select:
 def _elements(relation: Relation) -> exp.Select:
     """Return the keys of elements, with what the key has, and whether an element is of that."""
     assert relation.scratch is not None
-    rest = [c.name for c in relation.columns if c.name not in relation.primary_key]
+    rest = [c for c in relation.columns if c.name not in relation.primary_key]
     there = exp.Not(this=is_null(qualified("s", SEQ)))
-    same = exp.and_(there, meet("q", "s", rest)) if rest else there
+    mine = [_without_arrays(qualified("q", c.name), c) for c in rest]
+    theirs = [qualified("s", c.name) for c in rest]
+    is_same = exp.and_(there, same(mine, theirs)) if rest else there
     return (
         exp.select(
             *(qualified("q", name) for name in relation.primary_key),
             qualified("q", SEQ),
             named(exp.EQ(this=qualified("q", OP), expression=text("-")), DELETES),
             named(qualified("s", SEQ), STORED_ROW),
-            named(same, IS_SAME),
+            named(is_same, IS_SAME),
         )
         .from_(elements_of(relation).as_("q"), copy=False)
         .join(
-            temp_table(relation.scratch.stored).as_("s"),
+            _stored(relation, relation.scratch.stored),
             on=matches_key(relation),
             join_type="left",
             copy=False,
@@ -93,15 +97,32 @@ def _elements(relation: Relation) -> exp.Select:
     )
 
 
+def _stored(relation: Relation, name: str) -> exp.Expr:
+    """Return what the keys have, to stand on the right of a LEFT JOIN, as `s`."""
+    found = temp_table(name)
+    rest = [c for c in relation.columns if c.name not in relation.primary_key]
+    if all(unsized(c.type) == c.type for c in rest):
+        return found.as_("s")
+    listed = [named(_without_arrays(column(c.name), c), c.name) for c in rest]
+    keys = map(column, (*relation.primary_key, SEQ))
+    return exp.select(*keys, *listed).from_(found, copy=False).subquery("s", copy=False)
+
+
+def _without_arrays(value: exp.Expr, known: Column) -> exp.Expr:
+    """Return a value with a list in the place of each array, see `unsized`."""
+    kind = unsized(known.type)
+    return value if kind == known.type else cast(value, kind)
+
+
 def _keys(relation: Relation) -> exp.Select:
     """Return of each key its previous row, and what the elements of h and of others come to."""
-    same, deletes = column(IS_SAME), column(DELETES)
-    other, comes = exp.Not(this=same.copy()), exp.Not(this=deletes.copy())
-    sign = exp.Case().when(exp.Not(this=same.copy()), number(0))
+    is_same, deletes = column(IS_SAME), column(DELETES)
+    other, comes = exp.Not(this=is_same.copy()), exp.Not(this=deletes.copy())
+    sign = exp.Case().when(exp.Not(this=is_same.copy()), number(0))
     sign = sign.when(deletes.copy(), number(-1)).else_(number(1))
     first = exp.Min(this=column(SEQ))
-    inserted = where(first.copy(), exp.and_(same.copy(), comes.copy()))
-    row = exp.Coalesce(this=inserted, expressions=[where(first.copy(), same.copy())])
+    inserted = where(first.copy(), exp.and_(is_same.copy(), comes.copy()))
+    row = exp.Coalesce(this=inserted, expressions=[where(first.copy(), is_same.copy())])
     count = exp.Count(this=exp.Star())
     none_goes = exp.EQ(this=where(count, exp.and_(other, deletes)), expression=number(0))
     one_comes = exp.LTE(this=where(count.copy(), other.copy()), expression=number(1))
