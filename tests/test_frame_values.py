@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import json
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -205,10 +206,17 @@ SCALARS = SMALL | st.sampled_from(["a", True, MOMENT, dt.date(2024, 1, 1), 0.5])
 OF_KIND["VARIANT"] = SCALARS | st.lists(SCALARS, max_size=2)
 
 
+def masked_of(values: list[Any]) -> Any:
+    """Return a masked array of values, of which NumPy warns if it makes a NaN of a masked one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Warning: converting a masked element to nan")
+        return np.ma.masked_array(values)
+
+
 def nested(kind: str) -> tuple[str, st.SearchStrategy[Any]]:
     inner = OF_KIND[kind] | NULLS
     lists = st.lists(inner, max_size=3)
-    arrays = lists.map(np.ma.masked_array) if kind in ("INTEGER", "DOUBLE") else lists
+    arrays = lists.map(masked_of) if kind in ("INTEGER", "DOUBLE") else lists
     return st.sampled_from([
         (f"{kind}[]", lists | arrays),
         (f"STRUCT(a {kind}, b {kind}[])", st.fixed_dictionaries(
