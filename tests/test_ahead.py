@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +33,10 @@ def numbers(values: Sequence[int], at: int) -> pa.Table:
 
 def stored(con: cqlduck.Connection) -> list[tuple[object, ...]]:
     return con.engine.database.rows("SELECT a, _ts, _cql_seq FROM cql_state.stream_s ORDER BY ALL")
+
+
+def refuse(*_: object) -> ahead.Ready:
+    raise cqlduck.DropZoneError("it is another input's")
 
 
 def waited_for(con: cqlduck.Connection) -> list[ahead.Small | None]:
@@ -91,6 +96,34 @@ def test_a_folder_that_was_replaced_is_read_again(con: cqlduck.Connection, root:
     write(root, 1, numbers([3], 1))
     con.follow(limit=1)
     assert stored(con) == [(1, 0, 0), (3, 1, 1)]
+
+
+@pytest.mark.parametrize("is_marked", [False, True])
+def test_a_manifest_that_is_written_anew_while_its_batch_is_read_counts(
+    root: Path, is_marked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's clock need not have moved, and the text may be as long as before."""
+    folder = write(root, 0, numbers([1, 2], 0))
+    manifest = folder / dropzone.MANIFEST
+    whole, times = manifest.read_text(), manifest.stat()
+
+    def say(text: str) -> None:
+        manifest.write_text(text)
+        os.utime(manifest, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    say(whole.replace('"rows": 2', '"rows": 3'))
+    (batch,) = ahead.batches(folder.parent, 0)
+    assert 3 == batch.manifest.rows
+    if not is_marked:
+        say(whole)
+        assert ahead._read(batch, refuse) is None
+        return
+    reader = ahead.Ahead(lambda: None)
+    reader.begin(folder.parent, 0, refuse)
+    assert reader.batch(folder.parent, 0) == batch
+    say(whole)
+    assert reader.batch(folder.parent, 0) is None
+    reader.close()
 
 
 def test_what_is_wrong_with_the_next_batch_is_said_when_its_turn_comes(

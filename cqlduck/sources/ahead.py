@@ -57,7 +57,7 @@ Raises:
     DropZoneError: They are not the input's.
 """
 
-_Mark = tuple[tuple[int, int, int], ...]
+_Mark = tuple[tuple[int, int, int] | bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -148,12 +148,17 @@ def _next(folder: Path, number: int, prepare: Prepare) -> Small | None:
 
 
 def _mark(paths: Sequence[Path]) -> _Mark | None:
-    """Return what tells files from others in their place."""
+    """Return what tells files from others in their place.
+
+    A manifest may be written anew in place, with as many bytes and before the clock of the file
+    system has moved, so that counts by what it says.
+    """
     try:
         found = [os.stat(path) for path in paths]
+        said = [path.read_bytes() for path in paths if path.name == dropzone.MANIFEST]
     except OSError:
         return None
-    return tuple((f.st_ino, f.st_size, f.st_mtime_ns) for f in found)
+    return (*((f.st_ino, f.st_size, f.st_mtime_ns) for f in found), *said)
 
 
 def _read(batch: Batch, prepare: Prepare) -> Small | None:
@@ -161,6 +166,8 @@ def _read(batch: Batch, prepare: Prepare) -> Small | None:
     paths = (*batch.files, manifest) if manifest.exists() else batch.files
     mark = _mark(paths)
     try:
+        if manifest.exists() and dropzone.read_batch(batch.folder.parent, batch.number) != batch:
+            return None  # it was written anew meanwhile
         checksums.check(batch.folder, batch.manifest.checksums)
     except DropZoneError:
         return None  # it is said when DuckDB is to read it
