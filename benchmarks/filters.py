@@ -30,9 +30,8 @@ from rich.progress import track
 from rich.table import Table
 
 import cqlduck
-from cqlduck.rewrite.plan.orders import FILTERS
-from cqlduck.streamon.ordering import Ordering
-from cqlduck.streamon.points import order_name
+from cqlduck.rewrite.plan.orders import FILTERS, order_name
+from cqlduck.streamon.modelled import Modelled
 
 FIELDS = ("auth", "user", "path", "code", "time")
 PASSING = (0.02, 0.5, 0.9, 0.9, 0.98)
@@ -166,7 +165,7 @@ def run(period: int, ticks: int, pools: Sequence[pa.Array], size: int) -> Row:
         streamon = adaptive.con.engine.streamon
         (point,) = (p for p in streamon.executor.kept.choices if p.name == FILTERS)
         policy = streamon.reoptimizer.policy(point)
-        probes = policy.probes if isinstance(policy, Ordering) else 0
+        probes = policy.probes if isinstance(policy, Modelled) else 0
         changes = adaptive.con.sql("SELECT count(*) FROM cql.plan_log WHERE point = 'filters'")
         return Row(
             period,

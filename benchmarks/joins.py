@@ -35,9 +35,9 @@ from rich.progress import track
 from rich.table import Table
 
 import cqlduck
-from cqlduck.rewrite.plan.orders import ORDER
+from cqlduck.rewrite.plan.orders import ORDER, order_name
 from cqlduck.state.choices import Point
-from cqlduck.streamon.points import PLANNED, STAGED, STAGES, order_name
+from cqlduck.streamon.points import PLANNED, STAGED, STAGES
 
 NAMES = "rstu"
 PAIRS = [*itertools.combinations(range(4), 2)]

@@ -52,7 +52,8 @@ class Check:
         checker = Checker(engine.database, engine.catalogue, engine.shown)
         try:
             for query in map(engine.catalogue.planned, self._queries):
-                found += checker.check(query, engine.compiled[query.name.lower()])
+                compiled, caches = engine.compiled[query.name.lower()], engine.caches.of(query.name)
+                found += checker.check(query, compiled, caches)
                 self._done += 1
         finally:
             checker.close()

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
 from cqlduck.state import amend, answers, catalog_rows, netting, retention
+from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
@@ -43,6 +44,7 @@ class Housekeeping:
         input_buffer: The queues of the streams.
         progress: How far queries could go.
         results: What is read from the logs without a copy.
+        caches: The caches of joins.
         history: How long changes of answers are kept, where a query does not say.
         standing: How long inputs are kept for a query that stands still; or 'unbounded'.
         trace_room: How many rows a query writes at least before a trace of a stream is cut again.
@@ -59,6 +61,7 @@ class Housekeeping:
     input_buffer: InputBuffer
     progress: Progress
     results: Results
+    caches: Caches
     history: str | None = None
     standing: str = STANDING
     trace_room: int = retention.TRACE
@@ -123,8 +126,9 @@ class Housekeeping:
                 if query.keep is not None or self.history is not None:
                     self._forget_history(query)
                 wrote = self._wrote.pop(query.name, 0)
-                for synopsis in self.compiled[query.name.lower()].synopses:
-                    if synopsis.is_log or synopsis.reach is not None:
+                kept = self.compiled[query.name.lower()].synopses
+                for synopsis in (*kept, *self.caches.of(query.name)):
+                    if synopsis.is_log or synopsis.reach is not None or synopsis.kind == CACHE:
                         room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
                         if room <= 0 and query.frontier is not None:
                             self._shorten(query, synopsis, query.frontier)
@@ -291,9 +295,12 @@ class Housekeeping:
             self.lost[query.name] = last
 
     def _shorten(self, query: Query, synopsis: Synopsis, frontier: Instant) -> None:
-        """Keep a trace short, and see how much may come before it is worth a look again."""
+        """Keep a trace or cache short, and see how much may come before it is worth a look."""
         if synopsis.is_log:
             self._compact(synopsis, frontier)
+        elif synopsis.kind == CACHE:
+            left = retention.forget_left(self.database, synopsis.name, frontier)
+            self._room[synopsis.name] = max(self.trace_room, left)
         elif synopsis.reach is not None and not self.catalogue.amends(query):
             until = Instant(frontier - synopsis.reach - 1)
             left = retention.forget_trace(self.database, synopsis.name, until)

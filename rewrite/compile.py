@@ -37,6 +37,7 @@ from cqlduck.rewrite.relalg.elements import TS, number, union_all
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.join_caches import join_caches
 from cqlduck.rewrite.statements.join_probes import join_pipelines
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import probes
@@ -125,8 +126,8 @@ def _answer(writer: Writer, plan: Plan, catalog: Catalog) -> str | None:
 
 
 def _ordered(writer: Writer) -> tuple[Ordered, ...]:
-    """Return what has an order that can be chosen, sorted by place."""
-    found: list[Ordered] = [*probes(writer), *join_pipelines(writer)]
+    """Return what has an order that can be chosen, or caches, sorted by place."""
+    found: list[Ordered] = [*probes(writer), *join_pipelines(writer), *join_caches(writer)]
     return tuple(sorted(found, key=lambda one: one.site.place))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Cache,
     Difference,
     Distinct,
     During,
@@ -60,6 +61,8 @@ def kind_of(plan: Plan) -> str:
             return {"istream": "i-stream", "dstream": "d-stream", "rstream": "r-stream"}[plan.kind]
         case Trace() | Net():
             return "materialize"
+        case Cache():
+            return "cache"
 
 
 def describe(plan: Plan) -> str:
@@ -117,6 +120,8 @@ def describe(plan: Plan) -> str:
             return "the tuples of the tick" if lives_shortly else "the log of its elements"
         case Net():
             return "the tuples that are there" if plan.is_kept else "the elements of the tick"
+        case Cache():
+            return describe(plan.input)
 
 
 def _time_window(plan: TimeWindow) -> str:

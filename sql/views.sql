@@ -171,7 +171,7 @@ SELECT
 FROM cql_state.synopses AS s
 JOIN cql_state.synopsis_rows AS r ON r.table_name = s.table_name
 ORDER BY s.query, s.operator, s.kind;
-COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone.';
+COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone; cache: the combinations of some inputs of a join.';
 
 -- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat.
 
@@ -243,11 +243,14 @@ COMMENT ON VIEW cql.queues IS 'One row for each input of each query: how far the
 
 CREATE OR REPLACE VIEW cql.caches WITH (DEFER_BINDING) AS
 SELECT
-    CAST(NULL AS VARCHAR) AS query,
-    CAST(NULL AS INTEGER) AS operator,
-    CAST(NULL AS VARCHAR) AS table_name
-WHERE false;
-COMMENT ON VIEW cql.caches IS 'One row a cache of a join. This version places none, so there are no rows.';
+    query,
+    operator,
+    replace(regexp_extract(table_name, '_of_([0-9_]+)_cache"$', 1), '_', '+') AS inputs,
+    table_name,
+    row_count
+FROM cql.synopses
+WHERE kind = 'cache';
+COMMENT ON VIEW cql.caches IS 'One row a cache of a join: the combinations of some of its inputs, counted from 1 as EXPLAIN shows them, with their lifetimes. StreaMon makes and drops them between ticks, as the point caches says.';
 
 CREATE OR REPLACE VIEW cql.points WITH (DEFER_BINDING) AS
 SELECT

@@ -18,9 +18,8 @@ mark). The log of a relation has its own sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records
 from cqlduck.state.catalog import Query
@@ -29,14 +28,14 @@ from cqlduck.state.connection import Database, quoted
 
 
 def amend(
-    database: Database, query: Query, compiled: Compiled, replay: Callable[[Instant], None]
+    database: Database, query: Query, tables: Iterable[str], replay: Callable[[Instant], None]
 ) -> int:
     """Work a query out again up to its frontier; return how many rows of corrections it wrote.
 
     Args:
         database: The database, inside a transaction.
         query: A query that has gone past late elements of `amend_from` and later.
-        compiled: Its statements.
+        tables: Its synopses.
         replay: Runs the query from its beginning, which its frontier says, up to an instant.
     """
     frontier = query.frontier
@@ -44,8 +43,8 @@ def amend(
     changes = f"cql_state.{quoted(query.changes)}"
     database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_published AS FROM {changes}")
     database.execute(f"DELETE FROM {changes}")
-    for synopsis in compiled.synopses:
-        database.execute(f"DELETE FROM cql_state.{quoted(synopsis.name)}")
+    for table in tables:
+        database.execute(f"DELETE FROM cql_state.{quoted(table)}")
     database.execute(
         "UPDATE cql_state.synopses SET compacted_rows = 0 WHERE query = ?", [query.name]
     )

@@ -7,7 +7,7 @@ operator above a wrong synopsis passes if its synopsis agrees with that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,16 +73,18 @@ class Checker:
         """End the transaction."""
         self._reader.close()
 
-    def check(self, query: Query, compiled: Compiled) -> Iterator[Checked]:
+    def check(
+        self, query: Query, compiled: Compiled, caches: Sequence[Synopsis]
+    ) -> Iterator[Checked]:
         """Yield a line for each synopsis of a query, from the bottom of its plan.
 
         Args:
             query: The query.
             compiled: Its plan.
+            caches: The caches that its joins have.
         """
-        for content in contents(
-            query.name, compiled.plan, self._catalogue.clock, compiled.synopses
-        ):
+        synopses = (*compiled.synopses, *caches)
+        for content in contents(query.name, compiled.plan, self._catalogue.clock, synopses):
             state, rows, reason = self._state(query, content)
             synopsis = content.synopsis
             yield Checked(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import Probe
@@ -27,12 +28,15 @@ class Wanted:
     """What a tick is to profile.
 
     Attributes:
-        about: What is ordered.
+        about: What is ordered, or may have caches.
         is_timed: Whether to measure what each filter takes.
+        turn: Of a join that may have caches, which of the pipelines is profiled that are not
+            profiled elsewhere.
     """
 
     about: Ordered
     is_timed: bool = False
+    turn: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,28 @@ class JoinProfiled:
     seconds: float
 
 
-Found = Profiled | JoinProfiled
+@dataclass(frozen=True)
+class CachesProfiled:
+    """What a probe of a join that may have caches has found.
+
+    Attributes:
+        site: Where the join is.
+        input: The input in whose pipeline tuples were sampled, or None.
+        counts: How many of them have so many combinations, of the path to each other input.
+        alive: How many rows each input has.
+        delta: How many rows of each input begin or end in the tick.
+        seconds: How long the probe took.
+    """
+
+    site: Site
+    input: int | None
+    counts: Mapping[tuple[int, ...], int]
+    alive: tuple[int, ...]
+    delta: tuple[int, ...]
+    seconds: float
+
+
+Found = Profiled | JoinProfiled | CachesProfiled
 
 
 def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> Found:
@@ -83,6 +108,8 @@ def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> 
     started, probe = time.perf_counter(), wanted.about
     if isinstance(probe, JoinPipeline):
         return _matches(database, probe, instants)
+    if isinstance(probe, JoinCaches):
+        return _sizes(database, probe, wanted.turn, instants)
     assert isinstance(probe, Probe)
     given = {name: instants[name] for name in probe.parameters}
     masks = {int(mask): int(tuples) for mask, tuples in database.rows(probe.masks, given)}
@@ -101,6 +128,20 @@ def _matches(
     counts = {tuple(map(int, row[:-1])): int(row[-1]) for row in rows}
     ended = time.perf_counter()
     return JoinProfiled(pipeline.site, counts, ended - begun, ended - started)
+
+
+def _sizes(
+    database: Database, join: JoinCaches, turn: int, instants: Mapping[str, int]
+) -> CachesProfiled:
+    """Count the rows of inputs and deltas, and what a sample of one delta matches."""
+    started, alone = time.perf_counter(), join.alone
+    place, counts = None, {}
+    if alone:
+        pipeline = alone[turn % len(alone)]
+        place, counts = pipeline.site.input, dict(_matches(database, pipeline, instants).counts)
+    (sizes,) = database.rows(join.sizes, {name: instants[name] for name in join.sized})
+    alive, delta = sizes[: len(join.names)], sizes[len(join.names) :]
+    return CachesProfiled(join.site, place, counts, alive, delta, time.perf_counter() - started)
 
 
 def _times(database: Database, probe: Probe, given: Mapping[str, int]) -> tuple[float, ...] | None:

@@ -46,6 +46,12 @@ def forget_trace(database: Database, table: str, until: Instant) -> int:
     return int(database.value(f"SELECT count(*) FROM cql_state.{quoted(table)}"))
 
 
+def forget_left(database: Database, table: str, until: Instant) -> int:
+    """Forget the rows of a cache that have left at or before an instant; return how many stay."""
+    database.execute(f"DELETE FROM cql_state.{quoted(table)} WHERE _cql_leave <= {until}")
+    return int(database.value(f"SELECT count(*) FROM cql_state.{quoted(table)}"))
+
+
 def forget_ended(database: Database, thing: Input, until: Instant) -> None:
     """Forget the tuples of a relation that left at or before an instant."""
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _cql_leave <= {until}")

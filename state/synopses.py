@@ -7,7 +7,8 @@ A database that another version of cqlduck has written may have other synopses t
 this version need. `adopt` migrates them when the database is opened. A synopsis of the same
 operator stays, whatever its name is. A missing one is filled with its content, from the stores and
 the synopses below it; after that, synopses that no plan needs are dropped. If the content of one
-cannot be computed, the database is refused, and stays unchanged.
+cannot be computed, the database is refused, and stays unchanged. Caches of joins are dropped: the
+next tick makes and fills those that it is to have (`caches`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import duckdb
 
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.columns import typed
@@ -36,12 +37,12 @@ def create(database: Database, query: str, compiled: Compiled) -> None:
         compiled: Its plan and statements.
     """
     for synopsis in compiled.synopses:
-        _make(database, query, synopsis)
+        make(database, query, synopsis)
     _list(database, query, compiled)
 
 
-def _make(database: Database, query: str, synopsis: Synopsis) -> None:
-    """Make a synopsis, empty."""
+def make(database: Database, query: str, synopsis: Synopsis) -> None:
+    """Make a synopsis, empty; inside a transaction."""
     name = f"cql_state.{quoted(synopsis.name)}"
     database.execute(f"CREATE TABLE {name} ({typed(synopsis.columns)})")
     _note(database, query, synopsis)
@@ -112,13 +113,14 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
         create(database, query.name, compiled)
         return
     there = [
-        _Stored(table, number, kind, _columns(database, table))
+        _Stored(table, number, kind, columns_of(database, table))
         for number, kind, table in database.rows(
             "SELECT operator, kind, table_name FROM cql_state.synopses WHERE query = ? "
-            "ORDER BY operator DESC, kind",
-            [query.name],
+            "AND kind <> ? ORDER BY operator DESC, kind",
+            [query.name, CACHE],
         )
     ]
+    _drop_caches(database, query.name)
     known = _same(database, query.name, there, compiled)
     missing = {s.name for s in compiled.synopses if s.name not in known}
     fill = [
@@ -144,7 +146,7 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
         if synopsis.name in known:
             _note(database, query.name, synopsis)
         else:
-            _make(database, query.name, synopsis)
+            make(database, query.name, synopsis)
     # from the bottom: what is above reads what is below
     for content in fill:
         _fill(database, frontier, content)
@@ -220,17 +222,26 @@ def _rename(database: Database, old: str, new: str) -> None:
 def fits(database: Database, query: str, compiled: Compiled) -> bool:
     """Return whether the synopses that a database has of a query are those of its plan."""
     there = {
-        table: _columns(database, table)
+        table: columns_of(database, table)
         for (table,) in database.rows(
-            "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query]
+            "SELECT table_name FROM cql_state.synopses WHERE query = ? AND kind <> ?",
+            [query, CACHE],
         )
     }
     return there == {synopsis.name: synopsis.columns for synopsis in compiled.synopses}
 
 
-def _columns(database: Database, table: str) -> tuple[Column, ...]:
+def columns_of(database: Database, table: str) -> tuple[Column, ...]:
+    """Return the columns of a table in `cql_state`."""
     described = database.rows(f"DESCRIBE cql_state.{quoted(table)}")
     return tuple(Column(name, kind) for name, kind, *_ in described)
+
+
+def _drop_caches(database: Database, query: str) -> None:
+    for (table,) in database.rows(
+        "SELECT table_name FROM cql_state.synopses WHERE query = ? AND kind = ?", [query, CACHE]
+    ):
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
 
 
 def drop(database: Database, query: str) -> None:

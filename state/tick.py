@@ -21,6 +21,7 @@ from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
+from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Buffered
@@ -87,12 +88,14 @@ class Ran:
         rows: How many rows it wrote.
         steps: What became of each statement, in order, if that was to be counted.
         profiles: What the probes found.
+        filling: The seconds that it took to make, fill and drop caches.
     """
 
     elements: int = 0
     rows: int = 0
     steps: tuple[StepRan, ...] = ()
     profiles: tuple[Found, ...] = ()
+    filling: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class Tick:
         prefetcher: What has been worked out before the tick.
         tables: What the tick's queries make for each other.
         output_buffer: Where elements may stay before they are in the log.
+        caches: The caches of joins.
     """
 
     def __init__(
@@ -138,6 +142,7 @@ class Tick:
         prefetcher: Prefetcher,
         tables: Tables,
         output_buffer: OutputBuffer,
+        caches: Caches,
     ) -> None:
         """Have nothing run yet."""
         self.database = database
@@ -146,6 +151,7 @@ class Tick:
         self.prefetcher = prefetcher
         self.tables = tables
         self.output_buffer = output_buffer
+        self.caches = caches
 
     def run(self, plan: Plan, waiting: Mapping[str, Buffered]) -> Ran:
         """Bring a query's answer from its frontier to an instant, inside a transaction.
@@ -181,7 +187,14 @@ class Tick:
         )
         if buffer is None and self.database.in_memory:
             self.output_buffer.store(query)
+        is_first = query.begin_instant is None
         values = _instants_of(query, plan.until, plan.first)
+        filling = 0.0
+        if chosen.form.caches or self.caches.of(query.name):
+            caches = compiled.steps.caches.get(chosen.form, ())
+            began = wall.perf_counter()
+            self.caches.prepare(query, caches, values, is_first=is_first)
+            filling = wall.perf_counter() - began
         running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()
         for step in steps:
@@ -197,7 +210,7 @@ class Tick:
             with self.database.part(PROBES):
                 profiles.append(profile(self.database, wanted, values))
         query.frontier = plan.until
-        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles))
+        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling)
 
 
 def _covers_tick(buffered: Buffered, plan: Plan) -> bool:

@@ -6,7 +6,9 @@ import random
 
 import cqlduck
 from cqlduck.rewrite.plan.join_graph import mask_of
-from cqlduck.rewrite.plan.orders import Order
+from cqlduck.rewrite.plan.orders import Order, order_name
+from cqlduck.rewrite.plan.segments import Segment, Segments, segments_text
+from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.state.choices import Point
@@ -18,7 +20,6 @@ from cqlduck.streamon.points import (
     STAGES,
     UNSTAGED,
     Facts,
-    order_name,
 )
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.reoptimizer import Reoptimizer
@@ -44,8 +45,7 @@ class Drawn(Reoptimizer):
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
             option = STAGED if self.drawn.random() < often else UNSTAGED
         elif self.everywhere and facts.about is not None:
-            order = self.order(facts.about)
-            option = self.drawn.choice([KINDS[point.name].options[0], order_name(order)])
+            option = self.drawn.choice([KINDS[point.name].options[0], self.other(facts.about)])
             facts.algorithm()
         elif self.everywhere:
             option = self.drawn.choice(KINDS[point.name].options)
@@ -53,6 +53,20 @@ class Drawn(Reoptimizer):
             return None
         # a switch is written and logged, a trial is not
         return Proposal(option, is_trial=option == now or self.drawn.random() < 0.5)
+
+    def other(self, about: Ordered) -> str:
+        """Draw an option that is no default."""
+        if isinstance(about, JoinCaches):
+            return segments_text(self.segments(about))
+        return order_name(self.order(about))
+
+    def segments(self, about: JoinCaches) -> Segments:
+        """Draw segments that may have caches."""
+        found: list[Segment] = []
+        for segment in self.drawn.sample(about.segments, len(about.segments)):
+            if about.allows((*found, segment)) and (not found or self.drawn.random() < 0.7):
+                found.append(segment)
+        return tuple(sorted(found))
 
     def order(self, about: Ordered) -> Order:
         """Draw an order that may be chosen."""
@@ -70,7 +84,9 @@ class Drawn(Reoptimizer):
             return None
         if isinstance(about, JoinPipeline) and about.tree is None:
             return None
-        return Wanted(about, self.drawn.random() < 0.5)
+        if isinstance(about, JoinCaches) and not about.pipelines:
+            return None
+        return Wanted(about, self.drawn.random() < 0.5, self.drawn.randrange(8))
 
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None

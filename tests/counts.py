@@ -1,7 +1,7 @@
 """How many random cases a property takes.
 
 A property whose generator stands in `test_many_cases` is run there on thousands (`make long`). In
-CI, where the same cases come each time, it takes half of what it takes elsewhere.
+CI, where the same cases come each time, it takes a third of what it takes elsewhere.
 """
 
 from hypothesis import settings
@@ -9,7 +9,7 @@ from hypothesis import settings
 LEAST = 3
 
 
-def halved_in_ci(count: int) -> int:
+def fewer_in_ci(count: int) -> int:
     """Return how many cases a property takes that `test_many_cases` runs too.
 
     Args:
@@ -17,4 +17,4 @@ def halved_in_ci(count: int) -> int:
     """
     if settings.get_current_profile_name() != "ci":
         return count
-    return max(LEAST, count // 2)
+    return max(LEAST, count // 3)

@@ -181,7 +181,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ORDERS + "sweep_comes_to_a_greedy_order"),
     ),
     *_of(
-        "cqlduck/streamon/ordering.py",
+        "cqlduck/streamon/modelled.py",
         ("an order that is slower stays",
          "if taken and switch.seconds and taken > TOLERANCE * switch.seconds:", "if False:",
          FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
@@ -977,9 +977,9 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_join_orders.py::test_what_is_not_at_hand_is_not_probed"),
     ),
     *_of(
-        "cqlduck/streamon/points.py",
+        "rewrite/statements/ordered.py",
         ("a pin runs whether or not it is legal",
-         "        if order is None or about.allows(order):", "        if True:",
+         "return order_name(order) if about.allows(order) else None", "return order_name(order)",
          "test_join_orders.py::test_a_pin_says_orders_of_several_pipelines"),
     ),
     *_of(
@@ -1516,7 +1516,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "WHERE _ts <= {until} GROUP BY {same_rows", "WHERE false GROUP BY {same_rows",
          AMEND + "a_mark_is_set_once_and_taken_off"),
         ("the old synopses stay",
-         "database.execute(f\"DELETE FROM cql_state.{quoted(synopsis.name)}\")", "pass",
+         "database.execute(f\"DELETE FROM cql_state.{quoted(table)}\")", "pass",
          AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
         ("what was published is taken for new",
          "SELECT {listed}, -_weight, 0 FROM temp._cql_published",

@@ -17,7 +17,7 @@ import pyarrow as pa
 import python_functions
 import reference
 import strategies
-from counts import halved_in_ci
+from counts import fewer_in_ci
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sql_strategies import sql_cases
@@ -197,7 +197,7 @@ def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:
 @settings(
     suppress_health_check=QUIET,
     deadline=None,
-    max_examples=halved_in_ci(settings.default.max_examples),
+    max_examples=fewer_in_ci(settings.default.max_examples),
 )
 def test_every_instant_equals_the_reference(case):
     on_disk_if_it_restarts(case)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import failing
 import pytest
-from counts import halved_in_ci
+from counts import fewer_in_ci
 from hypothesis import HealthCheck, example, given, settings
 
 import cqlduck
@@ -64,19 +64,19 @@ NEVER_TOGETHER = failing.Case(
 """The tuples that WHERE would be tested on are there one after the other."""
 
 
-@settings(max_examples=halved_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_JOIN)
 def test_a_query_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)
 
 
-@settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_ALONE)
 def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)
 
 
-@settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_LINKED)
 @example(case=LINKED_LATE)
 @example(case=NEVER_TOGETHER)

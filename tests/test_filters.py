@@ -26,7 +26,7 @@ from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Profiled, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
-from cqlduck.streamon.ordering import CONFIRMING_TICKS, WINDOW
+from cqlduck.streamon.modelled import CONFIRMING_TICKS, WINDOW
 from cqlduck.streamon.points import (
     A_GREEDY,
     INDEPENDENT,

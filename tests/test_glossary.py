@@ -16,7 +16,9 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 FOLDERS = ("rewrite", "state", "cqlduck")
 
 # Where a word of the glossary may stand, if its one meaning has a place of its own.
-ONLY_IN = {"rule": ("rewrite/rules",), "queue": (), "cache": ()}
+_CACHES = ("rewrite/plan", "rewrite/physical", "rewrite/operators/caches", "rewrite/statements",
+           "state", "cqlduck/streamon")  # fmt: skip
+ONLY_IN = {"rule": ("rewrite/rules",), "queue": (), "cache": _CACHES}
 
 
 def sources() -> list[Path]:

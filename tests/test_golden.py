@@ -200,4 +200,5 @@ def test_every_operator_is_in_a_file(con: cqlduck.Connection) -> None:
         for block in read(name):
             plan = con.engine.compile("q", prepared(con, block.cql)).plan
             seen |= {type(node).__name__ for node in walk(plan)}
-    assert {kind.__name__ for kind in get_args(Plan)} == seen
+    # caches are put into joins between ticks
+    assert {kind.__name__ for kind in get_args(Plan)} - {"Cache"} == seen

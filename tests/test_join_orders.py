@@ -18,11 +18,11 @@ from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
-from cqlduck.streamon import join_orders, joins, ordering
+from cqlduck.streamon import join_orders, joins, modelled
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.joins import JoinOrder
-from cqlduck.streamon.ordering import CONFIRMING_TICKS
+from cqlduck.streamon.modelled import CONFIRMING_TICKS
 from cqlduck.streamon.points import A_GREEDY, INDEPENDENT, OPTIMUM, PLANNED, SWEEP, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal
@@ -177,6 +177,11 @@ def standing(con: cqlduck.Connection) -> dict[int, tuple[str, str]]:
     return {number: (option, chosen_by) for number, option, chosen_by in rows.fetchall()}
 
 
+def orders(con: cqlduck.Connection) -> list[JoinPipeline]:
+    ordered = con.engine.compiled["q"].ordered
+    return [about for about in ordered if isinstance(about, JoinPipeline)]
+
+
 def test_each_pipeline_with_a_choice_is_a_point(con: cqlduck.Connection) -> None:
     con.execute(STREAMS + STAR)
     play(con, range(1))
@@ -217,7 +222,7 @@ def test_example_5_1_1(con: cqlduck.Connection) -> None:
 def test_an_order_is_written_into_its_pipeline_alone(con: cqlduck.Connection) -> None:
     con.execute(STREAMS + STAR)
     compiled = con.engine.compiled["q"]
-    sites = [about.site for about in compiled.ordered]
+    sites = [about.site for about in compiled.ordered if isinstance(about, JoinPipeline)]
     assert [0, 1, 2, 3] == [site.input for site in sites]
     default = {site: [s for s in compiled.steps.of(FIRST) if site in s.sites] for site in sites}
     assert all(len(steps) == 1 for steps in default.values())
@@ -310,8 +315,7 @@ def test_orders_are_rows_that_stay(tmp_path: Path) -> None:
             con.check()
     with cqlduck.connect(path) as con:
         assert expected == answers(con)
-        (about, *_) = con.engine.compiled["q"].ordered
-        assert isinstance(about, JoinPipeline)
+        (about, *_) = orders(con)
         assert about.site == Site(ORDER, about.site.operator, 0)
         assert about.allows(from_one("1423"))
         assert not about.allows(from_one("2134"))
@@ -354,7 +358,7 @@ class Probing(choices.Drawn):
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:
-        if isinstance(found, JoinProfiled):
+        if point.name == ORDER and isinstance(found, JoinProfiled):
             self.found.append(found)
 
 
@@ -416,7 +420,7 @@ def test_what_is_not_at_hand_is_not_probed(con: cqlduck.Connection, items: str, 
     con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT r.a FROM {items} WHERE {where}")
     play(con, range(2))
     assert [] == found
-    assert [None] == list({o.tree for o in con.engine.compiled["q"].ordered} or {None})
+    assert [None] == list({about.tree for about in orders(con)} or {None})
 
 
 STAR_TREE = tree(graph(4, (1, 2), (1, 3), (1, 4)), 1)
@@ -546,7 +550,7 @@ def test_what_is_measured_is_put_into_force_and_shown(
 ) -> None:
     """Each tuple matches hundreds of s, and none of u; what that takes does not matter here."""
     monkeypatch.setattr(joins, "LEAST_GAIN", -1.0)
-    monkeypatch.setattr(ordering, "TOLERANCE", 1e9)
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
     con.engine.streamon.budget.fraction = 1.0
     choices.measure(con)
     con.execute(STREAMS)

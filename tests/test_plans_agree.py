@@ -7,7 +7,7 @@ from pathlib import Path
 import choices
 import pytest
 import test_differential
-from counts import halved_in_ci
+from counts import fewer_in_ci
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +39,7 @@ QUERIES = ("met", "sums", "passed", "chosen", "star")
 @settings(
     suppress_health_check=test_differential.QUIET,
     deadline=None,
-    max_examples=halved_in_ci(settings.default.max_examples),
+    max_examples=fewer_in_ci(settings.default.max_examples),
 )
 def test_plans_agree(case) -> None:
     """Options are drawn at all points before each tick; the reference knows nothing of them."""

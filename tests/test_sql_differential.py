@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import reference
 import strategies
-from counts import halved_in_ci
+from counts import fewer_in_ci
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import Edge, Query, Relation, Stream
@@ -1351,7 +1351,7 @@ def test_each_construct(shape):
 @pytest.mark.parametrize("edge", ["closed", "half_open"])
 def test_any_sql(edge):
     @given(case=ANY_CASE)
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
     def run(case):
         on_disk_if_it_restarts(case, window_edge=edge)
 
@@ -1370,7 +1370,7 @@ def test_bounded_ticks_change_nothing(max_tick):
 
 def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
     @given(case=strategies.cases(restarts=False, wide=True))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
     def run(case):
         check(case, recompute="always")
 
@@ -1385,7 +1385,7 @@ REWRITTEN = (
 
 def test_what_is_written_otherwise_is_worked_out_again_with_the_same_answer():
     @given(case=sql_cases(shapes=REWRITTEN, plain=10))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
     def run(case):
         check(case, recompute="always")
 

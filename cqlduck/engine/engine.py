@@ -28,6 +28,7 @@ from cqlduck.errors import BindError, DatabaseError, DataError, Error
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import (
     amend,
@@ -40,6 +41,7 @@ from cqlduck.state import (
     synopses,
 )
 from cqlduck.state.arrivals import Arrivals
+from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import WAITS, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.contents import Frontier
@@ -81,8 +83,15 @@ class Engine(Failing):
         self.last_changes = Changed(base)
         self.names = Names(base, self.last_changes)
         self.tables = Tables(base)
+        self.caches = Caches(base, self.catalogue)
         self.tick = Tick(
-            base, self.catalogue, self.names, self.prefetcher, self.tables, self.output_buffer
+            base,
+            self.catalogue,
+            self.names,
+            self.prefetcher,
+            self.tables,
+            self.output_buffer,
+            self.caches,
         )
         self.progress = Progress(self.catalogue, self.compiled, base.in_memory)
         self.bounds = Bounds(
@@ -97,6 +106,7 @@ class Engine(Failing):
             self.input_buffer,
             self.progress,
             self.results,
+            self.caches,
             self.history,
             self.standing,
         )
@@ -108,6 +118,7 @@ class Engine(Failing):
             base.functions.define(function, None)
         changed = self._compile_all()
         self._adopt(changed)
+        self.caches.opened()
         for key in changed:
             name = self.catalogue.planned(key).name
             plans.renew(base, name, self.compiled[key])
@@ -181,7 +192,9 @@ class Engine(Failing):
         if self.database.is_new:
             return
         there: dict[str, set[str]] = {}
-        for name, table in self.database.rows("SELECT query, table_name FROM cql_state.synopses"):
+        for name, table in self.database.rows(
+            "SELECT query, table_name FROM cql_state.synopses WHERE kind <> ?", [CACHE]
+        ):
             there.setdefault(name, set()).add(table)
         described = {
             name for (name,) in self.database.rows("SELECT DISTINCT query FROM cql_state.operators")
@@ -321,6 +334,7 @@ class Engine(Failing):
         catalog_rows.delete(base, query)
         inspection.delete_stubs(base, query)
         self.streamon.forget(query.name)
+        self.caches.forget(query.name)
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import amend, answers, catalog_rows, families, relations
+from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
@@ -48,6 +49,7 @@ class Ticking(Core):
     last_changes: Changed = field(init=False)
     names: Names = field(init=False)
     tables: Tables = field(init=False)
+    caches: Caches = field(init=False)
     prefetcher: Prefetcher = field(init=False)
     tick: Tick = field(init=False)
 
@@ -265,9 +267,12 @@ class Ticking(Core):
         """Work a query out again, because late elements have changed what it has read."""
         self.output_buffer.store(query)
         self.database.threads.all()
-        compiled = self.compiled[query.name.lower()]
+        kept = (*self.compiled[query.name.lower()].synopses, *self.caches.of(query.name))
         written = amend.amend(
-            self.database, query, compiled, lambda until: self._replay(query, until)
+            self.database,
+            query,
+            [synopsis.name for synopsis in kept],
+            lambda until: self._replay(query, until),
         )
         self.housekeeping.tails.pop(query.name, None)
         return written

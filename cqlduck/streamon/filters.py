@@ -3,7 +3,7 @@
 The cost of an order follows (`orders`) from the drop masks of the last `WINDOW` tuples that were
 sampled, the profile window of the thesis (4.3.1), and the time of each filter. The masks say how
 often the filters drop the same tuples. When a tick is probed, and when another order is put into
-force, is said by `ordering`.
+force, is said by `modelled`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cqlduck.rewrite.plan.orders import Order
+from cqlduck.rewrite.plan.orders import Order, order_name, order_of
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.state.probing import Found, Profiled
-from cqlduck.streamon.ordering import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Ordering, Rounds
+from cqlduck.streamon.modelled import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Modelled
+from cqlduck.streamon.ordering import Rounds
 from cqlduck.streamon.orders import Profile
-from cqlduck.streamon.points import WRITTEN, Facts, order_name, order_of
+from cqlduck.streamon.points import WRITTEN, Facts
 
 TIMED_EVERY = 16
 """Every how many probes the filters are timed: their times change less than what they drop."""
 
 
 @dataclass
-class FilterOrder(Ordering):
+class FilterOrder(Modelled):
     """The policy of the point `filters` of a selection.
 
     Attributes:
@@ -73,7 +75,7 @@ class FilterOrder(Ordering):
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return another order, if the profile asks for one, and why."""
         profile, about = self.profile, facts.about
-        if about is None or len(about.names) != len(profile.times):
+        if not isinstance(about, Probe) or len(about.names) != len(profile.times):
             return None
         before, algorithm = order_of(now) or about.default, facts.algorithm()
         after = self._rounds.ordered(profile, before, algorithm)

@@ -6,7 +6,7 @@ A probe says of each tuple of a sample how many combinations the path to each in
 what the probe takes, which meets the same inputs with a few tuples. The rest is taken to grow with
 the rows. So an order is expected to save of the rest what it saves of the rows.
 
-When a tick is probed, and when another order is put into force, is said by `ordering`.
+When a tick is probed, and when another order is put into force, is said by `modelled`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cqlduck.rewrite.plan.join_graph import SpanningTree
-from cqlduck.rewrite.plan.orders import Order
+from cqlduck.rewrite.plan.orders import Order, order_name, order_of
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches
-from cqlduck.streamon.ordering import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Ordering, Rounds
-from cqlduck.streamon.points import A_GREEDY, OPTIMUM, PLANNED, Facts, order_name, order_of
+from cqlduck.streamon.modelled import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Modelled
+from cqlduck.streamon.ordering import Rounds
+from cqlduck.streamon.points import A_GREEDY, OPTIMUM, PLANNED, Facts
 
 
 @dataclass
-class JoinOrder(Ordering):
+class JoinOrder(Modelled):
     """The policy of the point `order` of a pipeline.
 
     Attributes:

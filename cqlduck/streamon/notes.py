@@ -39,7 +39,7 @@ def notes(
                 f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
                 f"{choice.chosen_by}, since tick {choice.since}"
             )
-            if KINDS[point.name].has_orders and point.operator is not None:
+            if KINDS[point.name].example and point.operator is not None:
                 lines += _names(compiled[query.lower()], point)
                 reason = choices.last_reason(database, point, changes)
                 lines += [] if reason is None else [f"--   {reason}"]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, is_order
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER, order_of
+from cqlduck.rewrite.plan.segments import CACHES, segments_of_text
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
@@ -22,6 +23,7 @@ COLUMNS, STATEMENT = "columns", "statement"
 BUFFER, LOG = "buffer", "log"
 WRITTEN = "written"
 PLANNED = "planned"
+NONE = "none"
 OPTIMUM, A_GREEDY, SWEEP = "optimum", "a-greedy", "sweep"
 INDEPENDENT, LOCAL_SWAPS = "independent", "local-swaps"
 
@@ -35,21 +37,33 @@ class Kind:
         of: Whose points they are.
         options: What may be chosen; the first is the default.
         about: What it is, for people to read.
-        has_orders: Whether the orders of several things are options too, as in '3 1 2'.
+        example: What else are options than those listed, as people write it; nothing if no others.
+        is_option: Whether a text is such another option.
     """
 
     name: str
     of: Literal["database", "stream", "query", "operator"]
     options: tuple[str, ...]
     about: str
-    has_orders: bool = False
+    example: str = ""
+    is_option: Callable[[str], bool] | None = None
 
-    def has(self, option: str) -> bool:
-        """Return whether something is an option."""
-        if option in self.options:
+    def has(self, wish: str) -> bool:
+        """Return whether something is an option, or several with commas between."""
+        if wish in self.options:
             return True
-        return self.has_orders and all(order_of(part) is not None for part in option.split(","))
+        return self.is_option is not None and all(map(self.is_option, wish.split(",")))
 
+
+def _is_order(text: str) -> bool:
+    return order_of(text) is not None
+
+
+def _are_segments(text: str) -> bool:
+    return segments_of_text(text) is not None
+
+
+_AN_ORDER = "an order such as '2 1'"
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -97,7 +111,8 @@ KINDS: Mapping[str, Kind] = {
             (WRITTEN,),
             "in which order the filters of a selection are tested, counted from 1 as EXPLAIN "
             "shows them; written leaves it to DuckDB",
-            has_orders=True,
+            example=_AN_ORDER,
+            is_option=_is_order,
         ),
         Kind(
             ORDER,
@@ -106,7 +121,17 @@ KINDS: Mapping[str, Kind] = {
             "in which order the delta of an input of a join meets the other inputs, all counted "
             "from 1 as EXPLAIN shows them, the one that changes first; planned is what the plan "
             "gives: what matches once first, then as in the text",
-            has_orders=True,
+            example=_AN_ORDER,
+            is_option=_is_order,
+        ),
+        Kind(
+            CACHES,
+            "operator",
+            (NONE,),
+            "which inputs of a join have their combinations in a cache, counted from 1 as EXPLAIN "
+            "shows them: 2+3 is the cache of the second and the third, 1+2 3+4 are two",
+            example="inputs such as '2+3', or of two caches '1+2 3+4'",
+            is_option=_are_segments,
         ),
         Kind(
             ORDERING,
@@ -147,42 +172,14 @@ def suited(wish: str, about: Ordered | None) -> str | None:
     """Return the option that a user wants at a point, or None if that is none of its options.
 
     Args:
-        wish: What is wanted: an option, or several orders with commas between, of which each point
-            takes the first that is one of its own.
-        about: What is ordered there.
+        wish: What is wanted: an option, or several with commas between, of which each point takes
+            the first that is one of its own.
+        about: What is chosen there.
     """
     if about is None:
         return wish
-    for part in wish.split(","):
-        order = order_of(part)
-        if order is None or about.allows(order):
-            return part if order is None else order_name(order)
-    return None
-
-
-def order_name(order: Order) -> str:
-    """Return the option of an order.
-
-    >>> order_name((2, 0, 1))
-    '3 1 2'
-    """
-    return " ".join(str(number + 1) for number in order)
-
-
-@functools.lru_cache(maxsize=256)
-def order_of(option: str) -> Order | None:
-    """Return the order that an option is, or None if it is none.
-
-    >>> order_of("3 1 2")
-    (2, 0, 1)
-    >>> order_of("3 1") is order_of("written") is None
-    True
-    """
-    words = option.split()
-    if not words or not all(word.isascii() and word.isdigit() and len(word) < 3 for word in words):
-        return None
-    order = tuple(int(word) - 1 for word in words)
-    return order if is_order(order, len(order)) else None
+    found = (about.option(part.strip()) for part in wish.split(","))
+    return next((option for option in found if option is not None), None)
 
 
 _ONE, _SEVERAL = "one instant", "several instants"

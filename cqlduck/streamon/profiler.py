@@ -121,8 +121,8 @@ class Profiler:
         """
         counts = self._steps.get((query, form))
         if counts is None or len(counts) != len(steps):
-            mine = [key for key in self._steps if key[0] == query and key[1].orders]
-            if form.orders and len(mine) >= MAX_ORDERED:
+            mine = [key for key in self._steps if key[0] == query and key[1].is_chosen]
+            if form.is_chosen and len(mine) >= MAX_ORDERED:
                 del self._steps[mine[0]]
             counts = self._steps[query, form] = [(step, Counted()) for step in steps]
         for (_, counted), one in zip(counts, ran, strict=True):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER
+from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.caching import JoinCaching
 from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.joins import JoinOrder
 from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
@@ -22,6 +24,7 @@ POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     THREADS: ThreadCount,
     FILTERS: FilterOrder,
     ORDER: JoinOrder,
+    CACHES: JoinCaching,
 }
 """The policies, by kind of point. Of other kinds the first option is known to cost the least."""
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.plan.orders import ORDER, Site
+from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.catalog import Query
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
 from cqlduck.state.tick import Ran, StepRan
 from cqlduck.streamon.executor import Executor
-from cqlduck.streamon.points import ORDERING, Facts
+from cqlduck.streamon.points import KINDS, ORDERING, Facts
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Sites:
         for about, point in zip(compiled.ordered, known[1], strict=True):
             mine = Facts(facts.elements, about=about, algorithm=algorithm)
             option = executor.choose(point, mine, frontier)
+            if about.option(option) is None:
+                option = KINDS[point.name].options[0]
             wanted = None
             if executor.adapts:
                 wanted = executor.reoptimizer.wants(point, mine, option)
@@ -81,6 +84,13 @@ class Sites:
         found = {profiled.site: profiled for profiled in ran.profiles}
         profiler, reoptimizer = self._executor.profiler, self._executor.reoptimizer
         for one in asked:
+            if one.site.kind == CACHES:
+                if ran.steps:
+                    took[one.site] = _of_operator(steps, ran.steps, one.site.operator)
+                for site, profiled in found.items():
+                    if site.kind == ORDER and site.operator == one.site.operator:
+                        reoptimizer.saw(one.point, one.facts, one.option, None, profiled)
+        for one in asked:
             seconds, elements = took.get(one.site), one.facts.elements
             if seconds and elements:
                 profiler.statistics(one.point).record(one.option, seconds / elements)
@@ -89,6 +99,12 @@ class Sites:
     def forget(self, owner: str) -> None:
         """Forget a query."""
         self._points.pop(owner, None)
+
+
+def _of_operator(steps: Sequence[Step], ran: Sequence[StepRan], operator: int) -> float:
+    """Return what the statements of an operator took."""
+    both = zip(steps, ran, strict=True)
+    return sum(one.seconds for step, one in both if step.operator == operator)
 
 
 def _by_site(steps: Sequence[Step], ran: Sequence[StepRan]) -> dict[Site, float]:

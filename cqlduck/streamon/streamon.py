@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
-from cqlduck.rewrite.plan.orders import Order, Site
+from cqlduck.rewrite.plan.orders import Order, Site, order_of
+from cqlduck.rewrite.plan.segments import CACHES, Caches, Segments, segments_of_text
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
@@ -31,7 +32,6 @@ from cqlduck.streamon.points import (
     STAGES,
     THREADS,
     Facts,
-    order_of,
 )
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
@@ -190,9 +190,9 @@ class StreaMon:
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
         wants_steps = self.executor.adapts and self.budget.affords_counting
-        orders = ((one.site, order_of(one.option)) for one in ordered)
+        orders, caches = _chosen((one.site, one.option) for one in ordered)
         chosen = Chosen(
-            Form(single, staged, tuple((at, order) for at, order in orders if order is not None)),
+            Form(single, staged, orders, caches),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered,
         )  # fmt: skip
@@ -216,7 +216,8 @@ class StreaMon:
         started = time.perf_counter()
         steps = compiled.steps.written[chosen.form]
         avoidable = None
-        seconds -= sum(profiled.seconds for profiled in ran.profiles)
+        seconds -= sum(profiled.seconds for profiled in ran.profiles) + ran.filling
+        self.budget.looking += ran.filling
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
         if chosen.asked:
@@ -306,8 +307,8 @@ class StreaMon:
             )
         if option is not None and not (isinstance(option, str) and kind.has(option)):
             example = "it has"
-            if kind.has_orders:
-                example = "an order such as '2 1', or several with commas, or it has"
+            if kind.example:
+                example = f"{kind.example}, or several with commas, or it has"
             raise Error(
                 f"the point {name} has no option {option}",
                 hint=suggestion(str(option), kind.options, example),
@@ -337,31 +338,44 @@ class StreaMon:
                     mine[single] = (form, *(one for one in known if one != form))
                 elif form not in known:
                     mine[single] = (*known, form)
-        for name, orders in self._standing_orders().items():
+        for name, (orders, caches) in self._standing().items():
             mine = found.setdefault(name, {})
             for single, default in ((False, FIRST), (True, SINGLE)):
                 forms = mine.get(single, (default,))
-                mine[single] = tuple(replace(form, orders=orders) for form in forms)
+                mine[single] = tuple(replace(one, orders=orders, caches=caches) for one in forms)
         return found
 
-    def _standing_orders(self) -> dict[str, Orders]:
-        """Return the orders that stand, of queries in which some is no default."""
-        found: dict[str, list[tuple[Site, Order]]] = {}
+    def _standing(self) -> dict[str, tuple[Orders, Caches]]:
+        """Return the orders and caches that stand, of queries in which some is no default."""
+        found: dict[str, list[tuple[Site, str]]] = {}
         for point, choice in self.executor.kept.choices.items():
             if point.owner is not None and point.operator is not None:
-                order = order_of(choice.option)
-                if order is not None:
-                    site = Site(point.name, point.operator, point.input)
-                    found.setdefault(point.owner, []).append((site, order))
+                site = Site(point.name, point.operator, point.input)
+                found.setdefault(point.owner, []).append((site, choice.option))
         # as the points of a plan are: by operator, and by input
-        return {
-            name: tuple(sorted(mine, key=lambda one: one[0].place)) for name, mine in found.items()
+        chosen = {
+            name: _chosen(sorted(mine, key=lambda one: one[0].place))
+            for name, mine in found.items()
         }
+        return {name: mine for name, mine in chosen.items() if any(mine)}
 
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""
         kept = self.executor.kept
         return notes.notes(self._database, kept.choices, kept.changes, self._compiled, query)
+
+
+def _chosen(options: Iterable[tuple[Site, str]]) -> tuple[Orders, Caches]:
+    """Return the orders and the caches among the options of sites; the others are defaults."""
+    orders: list[tuple[Site, Order]] = []
+    caches: list[tuple[int, Segments]] = []
+    for site, option in options:
+        order, segments = order_of(option), segments_of_text(option)
+        if order is not None:
+            orders.append((site, order))
+        if site.kind == CACHES and segments is not None:
+            caches.append((site.operator, segments))
+    return tuple(orders), tuple(caches)
 
 
 def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:

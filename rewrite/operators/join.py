@@ -22,7 +22,8 @@ from cqlduck.rewrite.operators.pipelines import Pipeline
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
-from cqlduck.rewrite.plan.orders import FILTERS, Site
+from cqlduck.rewrite.plan.join_graph import join_graph
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Site
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
@@ -52,11 +53,7 @@ class Combinations(Operator[Join]):
 
     def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
         """Yield each pipeline, and the temporary tables without which it is empty."""
-        number = self.writer.number(self.node)
-        for pipe in pipelines.of(self.writer.clock, self.node):
-            site = pipelines.site(self.node, number, pipe)
-            chosen = None if site is None else self.writer.form.order(site)
-            pipe = replace(pipe, site=site, order=chosen or pipe.order)
+        for pipe in map(self._ordered, pipelines.of(self.writer.clock, self.node)):
             for arm in pipelines.arms(self.node):
                 legs = {place: self.of_input(pipe, place) for place in pipe.order}
                 read = list(legs[pipe.changed].tables())
@@ -64,8 +61,31 @@ class Combinations(Operator[Join]):
                 needs = frozenset(table.name for table in read) if is_kept else frozenset()
                 yield pipelines.nested(self.node, pipe, arm, legs, self._arranged), needs
 
+    def _ordered(self, pipe: Pipeline) -> Pipeline:
+        """Return a pipeline in the order that is chosen, if it has a site.
+
+        Of a join with caches inputs are those of the join that it has come of. It meets a cache
+        where that would meet the first of its inputs, as far as such an order is legal.
+        """
+        number, units = self.writer.number(self.node), self.writer.origin(self.node).units
+        if units is None:
+            site = pipelines.site(self.node, number, pipe)
+            chosen = None if site is None else self.writer.form.order(site)
+            return replace(pipe, site=site, order=chosen or pipe.order)
+        mine = units[pipe.changed]
+        if len(mine) > 1:
+            return pipe
+        site = Site(ORDER, number, *mine)
+        places = {at: place for place, unit in enumerate(units) for at in unit}
+        chosen = self.writer.form.order(site) or ()
+        order = tuple(dict.fromkeys(places[at] for at in chosen if at in places))
+        is_legal = join_graph(self.node).allows(order)
+        return replace(pipe, site=site, order=order if is_legal else pipe.order)
+
     def _arranged(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return conditions, those in order whose order is chosen."""
+        if self.writer.origin(self.node).units is not None:
+            return list(conditions)
         number = self.writer.number(self.node)
         order = self.writer.form.order(Site(FILTERS, number))
         return filters.arranged(self.node, number, order, conditions)

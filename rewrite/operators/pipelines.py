@@ -95,6 +95,11 @@ def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
         yield Pipeline(place, order(node, place), frozenset(before), frozenset(fresh), implied)
 
 
+def anywhere(node: Join, place: int) -> Pipeline:
+    """Return the pipeline of an input that meets all of the others, whether they stand or not."""
+    return Pipeline(place, order(node, place), frozenset(), frozenset(), {})
+
+
 def site(node: Join, number: int, pipe: Pipeline) -> Site | None:
     """Return where the order of a pipeline is chosen, or None if only one is legal.
 

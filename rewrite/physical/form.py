@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
+from cqlduck.rewrite.plan.segments import Caches, segments_text
 
 Orders = tuple[tuple[Site, Order], ...]
 """The orders that are chosen, by site; at others it is the default."""
@@ -28,11 +29,13 @@ class Form:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
         orders: The orders that are chosen, of filters and of pipelines of joins.
+        caches: The segments of joins that have caches.
     """
 
     single: bool = False
     staged: bool = False
     orders: Orders = ()
+    caches: Caches = ()
 
     def __str__(self) -> str:
         """Return it as people read it.
@@ -41,17 +44,26 @@ class Form:
         'a tick of one instant, in stages'
         >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
+        >>> str(Form(caches=((1, ((0, 2),)),)))
+        'a tick of instants, inputs 1+3 of operator 1 in a cache'
         """
         notes = [", in stages"] if self.staged else []
         for site, order in self.orders:
             places = " ".join(str(place + 1) for place in order)
             what = "filters" if site.kind == FILTERS else "inputs"
             notes.append(f", {what} of operator {site.operator} in the order {places}")
+        for number, segments in self.caches:
+            notes.append(f", inputs {segments_text(segments)} of operator {number} in a cache")
         return f"a tick of {'one instant' if self.single else 'instants'}{''.join(notes)}"
 
     def order(self, site: Site) -> Order | None:
         """Return the order that is chosen at a site, or None for the default."""
         return next((order for at, order in self.orders if at == site), None)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether something is chosen of which there are many options."""
+        return bool(self.orders or self.caches)
 
 
 UNSTAGED = Form()

@@ -10,6 +10,9 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Duration
 
+CACHE = "cache"
+"""The kind of synopsis that may be dropped and made anew at any tick."""
+
 
 @dataclass(frozen=True)
 class Synopsis:
@@ -18,7 +21,7 @@ class Synopsis:
     Args:
         name: The table.
         operator: The number of the operator in its plan.
-        kind: 'groups', 'counts', 'outliers', 'rows' or 'trace'.
+        kind: 'groups', 'counts', 'outliers', 'rows', 'trace', 'content', 'panes' or 'cache'.
         columns: Its columns.
         reach: For the trace of a stream, how many instants before the frontier its elements are
             still needed; None is all of them.

@@ -15,6 +15,7 @@ from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
+from cqlduck.rewrite.plan.segments import Divided, Origin
 from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import data_type
@@ -47,7 +48,8 @@ class Writer:
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all),
-    `reaches` the same of the traces of streams.
+    `reaches` the same of the traces of streams. If joins have caches, `divided` says how the plan
+    has come of the query's.
     """
 
     query: str
@@ -62,6 +64,7 @@ class Writer:
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, Duration | None] = field(default_factory=dict)
     reaches: dict[str, Duration | None] = field(default_factory=dict)
+    divided: Divided | None = None
     place: Place = field(init=False)
     operators: dict[int, _Answers] = field(default_factory=dict)
     _staged: dict[int, str] = field(default_factory=dict)
@@ -86,6 +89,11 @@ class Writer:
     def readers(self) -> Mapping[int, int]:
         """By node, how many nodes read it."""
         return self.place.readers
+
+    def origin(self, node: Plan) -> Origin:
+        """Return what a node has come of; itself if the plan is not divided by caches."""
+        known = None if self.divided is None else self.divided.origins.get(id(node))
+        return Origin(node) if known is None else known
 
     # -- what a node keeps -----------------------------------------------------------------------
 

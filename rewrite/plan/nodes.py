@@ -526,6 +526,17 @@ class Net(_LikeInput):
     is_kept: bool
 
 
+@dataclass(frozen=True)
+class Cache(_LikeInput):
+    """A segment of a join, whose combinations are kept while the other inputs meet them.
+
+    Args:
+        input: The join of the inputs in the segment (thesis, section 5.4).
+    """
+
+    input: Join
+
+
 Stream = StreamScan | Sample | Filter | ToStream | Trace
 Plan = (
     StreamScan
@@ -546,6 +557,7 @@ Plan = (
     | ToStream
     | Trace
     | Net
+    | Cache
 )
 
 

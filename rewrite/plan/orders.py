@@ -7,6 +7,7 @@ does in that order is marked with the site, so that its time can be told from th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,6 +45,31 @@ class Site(NamedTuple):
 def is_order(numbers: Sequence[int], count: int) -> bool:
     """Return whether numbers are an order of so many things."""
     return sorted(numbers) == list(range(count))
+
+
+def order_name(order: Order) -> str:
+    """Return the option of an order.
+
+    >>> order_name((2, 0, 1))
+    '3 1 2'
+    """
+    return " ".join(str(number + 1) for number in order)
+
+
+@functools.lru_cache(maxsize=256)
+def order_of(option: str) -> Order | None:
+    """Return the order that an option is, or None if it is none.
+
+    >>> order_of("3 1 2")
+    (2, 0, 1)
+    >>> order_of("3 1") is order_of("written") is None
+    True
+    """
+    words = option.split()
+    if not words or not all(word.isascii() and word.isdigit() and len(word) < 3 for word in words):
+        return None
+    order = tuple(int(word) - 1 for word in words)
+    return order if is_order(order, len(order)) else None
 
 
 def mark(part: exp.Expr, site: Site) -> exp.Expr:

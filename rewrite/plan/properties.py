@@ -17,6 +17,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan.conditions import COMPARISONS, conjuncts
 from cqlduck.rewrite.plan.nodes import (
     Aggregate,
+    Cache,
     Column,
     Difference,
     Distinct,
@@ -370,6 +371,11 @@ def _net(plan: Net, inner: Properties) -> Properties:
         not_null=inner.not_null,
         key=inner.key,
     )
+
+
+@_derived.register
+def _cache(plan: Cache, inner: Properties) -> Properties:
+    return inner
 
 
 # -- what several derive ---------------------------------------------------------------------------

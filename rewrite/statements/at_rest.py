@@ -208,7 +208,7 @@ class AtRest(_Reading):
 
     def _joined(self, node: Join) -> Rows:
         """Return all combinations of what stands."""
-        whole = pipelines.Pipeline(0, pipelines.order(node, 0), frozenset(), frozenset(), {})
+        whole = pipelines.anywhere(node, 0)
         legs = {place: self.standing(plan) for place, plan in enumerate(node.inputs)}
         return Rows.union(
             [pipelines.nested(node, whole, arm, legs) for arm in pipelines.arms(node)]

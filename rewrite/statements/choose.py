@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.rewrite.operators import at_boundaries, hopping
+from cqlduck.rewrite.operators.caches import CachedSegment
 from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
@@ -43,6 +44,7 @@ from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Cache,
     Difference,
     Distinct,
     During,
@@ -66,6 +68,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
+from cqlduck.rewrite.plan.segments import divided
 from cqlduck.rewrite.text.time import Clock
 
 Condition = Callable[[Any, Place], bool]
@@ -163,6 +166,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(Dstream, lambda node, _: node.kind == "dstream", "DSTREAM"),
         Alternative(Rstream, reason="RSTREAM"),
     ),
+    Cache: (Alternative(CachedSegment),),
     Trace: (
         Alternative(
             Moments,
@@ -194,9 +198,17 @@ def appoint(writer: Writer, place: Place) -> None:
         place: Where its nodes stand.
     """
     writer.place = place
-    for position, node in enumerate(unique(writer.plan)):
-        writer.numbers[id(node)] = position
-        writer.instances[id(node)] = instances.name(writer.query, node, writer.instances.values())
+    before = writer.plan if writer.divided is None else writer.divided.before
+    numbers: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for number, node in enumerate(unique(before)):
+        numbers[id(node)] = number
+        names[id(node)] = instances.name(writer.query, node, names.values())
+    for node in unique(writer.plan):
+        origin = writer.origin(node)
+        name = names[id(origin.node)]
+        writer.numbers[id(node)] = numbers[id(origin.node)]
+        writer.instances[id(node)] = f"{name}_{origin.part}" if origin.part else name
         writer.operators[id(node)] = choose(node, place).operator(node, writer)
 
 
@@ -221,7 +233,9 @@ def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Wr
         clock: The clock.
         form: The form of the ticks.
     """
-    writer = Writer(query, plan, clock, form)
+    cached = divided(plan, form.caches) if form.caches else None
+    plan = plan if cached is None else cached.plan
+    writer = Writer(query, plan, clock, form, divided=cached)
     appoint(writer, in_ticks(plan, clock, form))
     whole = writer.at_boundaries
     for node in bottom_up(plan) if whole is None else (whole,):

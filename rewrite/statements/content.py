@@ -7,6 +7,7 @@
     trace      for a relation, the sum of the log: the input at the frontier; for a stream, those of
                its elements that are still needed, if nothing below has to remember earlier content
     content    the relation at the last boundary
+    cache      the combinations of the inputs of its segment, with the ends of their lifetimes
     panes      γ of the arrivals of each of the last panes, from the stream's store
 
 All at the frontier, `$t1`. A SELECT may read synopses of inputs, never the one that it defines. So
@@ -30,11 +31,13 @@ from cqlduck.rewrite.operators import (
     groups,
     row_windows,
 )
-from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     NEVER,
     Aggregate,
+    Cache,
     Column,
     Difference,
     Distinct,
@@ -56,6 +59,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
+    LEAVE,
     SEQ,
     TS,
     WEIGHT,
@@ -72,6 +76,7 @@ from cqlduck.rewrite.relalg.elements import (
 from cqlduck.rewrite.relalg.values import FLOATING, identity_columns, may_vary
 from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
 from cqlduck.rewrite.statements.choose import writer_of
+from cqlduck.rewrite.statements.filling import caches_in
 from cqlduck.rewrite.text.time import Clock, Duration
 
 Synopses = Mapping[tuple[int, str], Synopsis]
@@ -112,9 +117,13 @@ def contents(
         synopses: The synopses, as its statements read them.
     """
     writer = writer_of(name, plan, clock)
-    nodes = {writer.number(node): node for node in unique(plan)}
-    known = {(s.operator, s.kind): s for s in synopses}
-    return tuple(_content(writer, nodes[s.operator], s, known) for s in known.values())
+    caches = caches_in(writer, [s.name for s in synopses if s.kind == CACHE])
+    if caches:
+        writer = writer_of(name, plan, clock, Form(caches=caches))
+    nodes = {writer.instance(node): node for node in unique(writer.plan)}
+    known = {(s.operator, s.kind): s for s in synopses if s.kind != CACHE}
+    found = ((nodes.get(s.name.removesuffix(f"_{s.kind}")), s) for s in synopses)
+    return tuple(_content(writer, node, s, known) for node, s in found if node is not None)
 
 
 @dataclass(frozen=True)
@@ -174,12 +183,12 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
         writer.query,
         writer.plan,
         writer.clock,
+        divided=writer.divided,
         synopses_of=known,
     )
     table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
     values: dict[str, exp.Expr] = {"t0": parameter("t1")}
     columns, kept, held = synopsis.columns, _each_once(table, synopsis.columns), None
-    reads: AtRest | Past = rest
     match synopsis.kind, node:
         case "groups", Aggregate():
             state = groups.state(node, rest.standing(node.input))
@@ -206,15 +215,15 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
                 kept = _each_once(row_windows.in_order(node, table, order), columns)
             held = _each_once(held, columns)
         case "trace", Trace() if properties(node).is_stream:
-            reads = past = Past(writer.query, writer.plan, writer.clock)
-            held, kept = past.elements(node.input), table
-            if synopsis.reach is not None:
-                held, kept = (_needed(rows, synopsis.reach) for rows in (held, kept))
-            columns = _without(columns, {WEIGHT})
-            values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
+            return _found_past(writer, node, synopsis, table)
         case "trace", Trace():
             held, kept = rest.standing(node.input), _up_to_now(table)
             columns = _without(node.columns, _loose(rest, node.input))
+        case "cache", Cache():
+            held = rest.standing(node.input)
+            stays = exp.GT(this=column(LEAVE), expression=parameter("t1"))
+            kept = table.where(stays, alias="cache")
+            columns = _without(columns, {WEIGHT})
         case "content", _:
             boundary = named(at_boundaries.last_boundary(node), at_boundaries.BOUNDARY)
             listed = [*references(node.columns), boundary, column(WEIGHT)]
@@ -226,7 +235,17 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
             held = _each_once(panes, columns)
             values = {"t0": begin}
     assert held is not None, synopsis.kind
-    return _Found(held, kept, columns, reads, values)
+    return _Found(held, kept, columns, rest, values)
+
+
+def _found_past(writer: Writer, node: Trace, synopsis: Synopsis, table: Rows) -> _Found:
+    """Return the trace of a stream: what has come of it, as far as it is still needed."""
+    past = Past(writer.query, writer.plan, writer.clock, divided=writer.divided)
+    held, kept = past.elements(node.input), table
+    if synopsis.reach is not None:
+        held, kept = (_needed(rows, synopsis.reach) for rows in (held, kept))
+    values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
+    return _Found(held, kept, _without(synopsis.columns, {WEIGHT}), past, values)
 
 
 def _up_to_now(log: Rows) -> Rows:

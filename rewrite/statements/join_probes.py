@@ -42,6 +42,7 @@ from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import lifetime_names, named, number, qualified, temp_table
+from cqlduck.rewrite.statements.ordered import order_option
 
 SAMPLED_TUPLES = 128
 """How many tuples a probe has meet the other inputs; each may match many."""
@@ -75,6 +76,10 @@ class JoinPipeline:
     sampled: frozenset[str] = frozenset()
     matched: frozenset[str] = frozenset()
 
+    def option(self, text: str) -> str | None:
+        """Return an option as it is called here; None if it is another point's."""
+        return order_option(self, text)
+
     def allows(self, order: Order) -> bool:
         """Return whether an order begins with what changes, and is legal."""
         return order[:1] == (self.site.input,) and self.graph.allows(order)
@@ -90,15 +95,15 @@ def join_pipelines(writer: Writer) -> Iterator[JoinPipeline]:
         return
     for node in unique(writer.plan):
         if isinstance(node, Join) and len(node.inputs) > 2:
-            names = tuple(map(_name, node.inputs))
+            names = names_of(node)
             for pipe in pipelines.of(writer.clock, node):
                 site = pipelines.site(node, writer.number(node), pipe)
                 if site is not None:
                     known = JoinPipeline(site, names, pipe.order, join_graph(node))
-                    yield _profiled(writer, node, pipe, known)
+                    yield profiled(writer, node, pipe, known)
 
 
-def _profiled(
+def profiled(
     writer: Writer, node: Join, pipe: pipelines.Pipeline, known: JoinPipeline
 ) -> JoinPipeline:
     """Return a pipeline with the statements of its probe, if it can be profiled."""
@@ -174,6 +179,11 @@ def _is_at_hand(plan: Plan) -> bool:
                 return False
         plan = plan.input
     return isinstance(plan, (StreamScan, RelationScan)) and not plan.source.is_query
+
+
+def names_of(node: Join) -> tuple[str, ...]:
+    """Return the inputs of a join for people to read."""
+    return tuple(map(_name, node.inputs))
 
 
 def _name(plan: Plan) -> str:

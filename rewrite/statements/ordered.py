@@ -1,30 +1,41 @@
-"""What has an order that can be chosen, as the engine knows it between ticks."""
+"""What has an order that can be chosen, or caches, as the engine knows it between ticks."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from cqlduck.rewrite.plan.orders import Order, Site
+from cqlduck.rewrite.plan.orders import Order, Site, order_name, order_of
 
 
 class Ordered(Protocol):
-    """Things whose order can be chosen, and how they are profiled."""
+    """Filters or inputs of a join of which something can be chosen, and how they are profiled."""
 
     @property
     def site(self) -> Site:
-        """Where it is in the plan."""
+        """Where they are in the plan."""
         ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The things as text, by number."""
+        """They as text, by number."""
         ...
 
-    @property
-    def default(self) -> Order:
-        """The order before anything is known."""
+    def option(self, text: str) -> str | None:
+        """Return an option as it is called here; None if it is another point's.
+
+        Args:
+            text: As a user has written it, or as it was stored.
+        """
         ...
 
-    def allows(self, order: Order) -> bool:
-        """Return whether an order may be chosen."""
-        ...
+
+class _InOrder(Protocol):
+    def allows(self, order: Order) -> bool: ...
+
+
+def order_option(about: _InOrder, text: str) -> str | None:
+    """Return the option that an order is, if it may be chosen; another text as it is."""
+    order = order_of(text)
+    if order is None:
+        return text
+    return order_name(order) if about.allows(order) else None

@@ -37,6 +37,7 @@ from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import named, number, temp_table
+from cqlduck.rewrite.statements.ordered import order_option
 
 PROFILED_TUPLES = 512
 """On how many tuples all filters are tested."""
@@ -71,6 +72,10 @@ class Probe:
     def default(self) -> Order:
         """The order of the text."""
         return tuple(range(len(self.names)))
+
+    def option(self, text: str) -> str | None:
+        """Return an option as it is called here; None if it is another point's."""
+        return order_option(self, text)
 
     def allows(self, order: Order) -> bool:
         """Return whether an order is one of these filters."""

@@ -19,6 +19,7 @@ from cqlduck.rewrite.plan.orders import Site, marked_in
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
 from cqlduck.rewrite.statements.choose import writer_of
+from cqlduck.rewrite.statements.filling import Filled, filled
 from cqlduck.rewrite.text.time import Clock
 
 
@@ -80,6 +81,8 @@ class Steps:
         """The forms that have been asked for."""
         self.staged: dict[Form, bool] = {}
         """Of forms whether stages make a difference, as far as that was asked."""
+        self.caches: dict[Form, tuple[Filled, ...]] = {}
+        """Of the forms with caches that have been written, these."""
         self.stored = dict(stored or {})
         self._make = make
 
@@ -102,7 +105,9 @@ class Steps:
             if form in self.stored:
                 self._read(form)
             else:
-                self.add(form, write_steps(writer_of(self.name, self.plan, self.clock, form)))
+                writer = writer_of(self.name, self.plan, self.clock, form)
+                self.caches[form] = filled(writer) if form.caches else ()
+                self.add(form, write_steps(writer))
         return self.written[form]
 
     def _read(self, form: Form) -> None:
@@ -111,24 +116,27 @@ class Steps:
 
     def add(self, form: Form, steps: tuple[Step, ...]) -> None:
         """Add the statements of a form that have been written."""
-        if form.orders:
-            ordered = [one for one in self.written if one.orders]
+        if form.is_chosen:
+            ordered = [one for one in self.written if one.is_chosen]
             for oldest in ordered[: max(0, len(ordered) + 1 - MAX_ORDERED)]:
                 del self.written[oldest]
+                self.caches.pop(oldest, None)
         self.written[form] = steps
         if form.staged and not any(step.is_stage for step in steps):
             self.written[replace(form, staged=False)] = steps
+            if form in self.caches:
+                self.caches[replace(form, staged=False)] = self.caches[form]
 
     def unstored(self) -> list[Form]:
         """Return the forms that have been written and are to be stored, each statement once.
 
-        Those with chosen orders are not: there are too many.
+        Those with chosen orders or caches are not: there are too many.
         """
         return [
             form
             for form, steps in self.written.items()
             if form not in self.stored
-            and not form.orders
+            and not form.is_chosen
             and (form.staged or self.written.get(replace(form, staged=True)) is not steps)
         ]
 

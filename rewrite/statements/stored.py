@@ -22,6 +22,7 @@ from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import Probe
@@ -78,7 +79,10 @@ def form_of(text: str) -> Form:
     """Return a form from its text."""
     found = json.loads(text)
     orders = tuple((Site(*site), tuple(order)) for site, order in found.pop("orders", ()))
-    return Form(**found, orders=orders)
+    caches = tuple(
+        (number, tuple(map(tuple, segments))) for number, segments in found.pop("caches", ())
+    )
+    return Form(**found, orders=orders, caches=caches)
 
 
 def _step(values: dict[str, Any]) -> Step:
@@ -99,10 +103,17 @@ def _step(values: dict[str, Any]) -> Step:
 
 def _ordered(values: dict[str, Any]) -> Ordered:
     values["site"] = Site(*values["site"])
+    if "segments" in values:
+        values["graph"] = _graph(values["graph"])
+        values["names"] = tuple(values["names"])
+        values["segments"] = tuple(map(tuple, values["segments"]))
+        values["sized"] = frozenset(values["sized"])
+        values["running"] = tuple(values["running"])
+        pipelines = [_ordered(one) for one in values.pop("pipelines")]
+        found = tuple(one for one in pipelines if isinstance(one, JoinPipeline))
+        return JoinCaches(**values, pipelines=found)
     if "graph" in values:
-        graph = values["graph"]
-        equalities = tuple(map(tuple, graph["equalities"]))
-        values["graph"] = JoinGraph(graph["count"], equalities, tuple(graph["others"]))
+        values["graph"] = _graph(values["graph"])
         for name in ("names", "default"):
             values[name] = tuple(values[name])
         for name in ("sampled", "matched"):
@@ -114,6 +125,11 @@ def _ordered(values: dict[str, Any]) -> Ordered:
     for name in ("names", "alone"):
         values[name] = tuple(values[name])
     return Probe(**{**values, "parameters": frozenset(values["parameters"])})
+
+
+def _graph(graph: dict[str, Any]) -> JoinGraph:
+    equalities = tuple(map(tuple, graph["equalities"]))
+    return JoinGraph(graph["count"], equalities, tuple(graph["others"]))
 
 
 def _columns(listed: list[dict[str, str]]) -> tuple[Column, ...]:

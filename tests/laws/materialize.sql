@@ -73,3 +73,59 @@ UNION ALL
 SELECT k, v, _cql_leave AS _ts, -_weight AS _weight FROM lives WHERE _cql_leave <= $t1;
 -- lives
 SELECT k, v, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_trace;
+
+-- law: the cache of a segment: what begins is appended with its end, so what ends needs no deletion
+-- operator: CachedSegment
+-- node: Cache(Join(l, r, "k = j"))
+-- means: SELECT a, k, j, b FROM {l} JOIN {r} ON k = j
+-- asks: lives, standing
+-- l(a INTEGER, k INTEGER):
+--   0..4: (1, 1); 1..3: 2(2, 1); 3..8: (4, NULL); 4..6: (5, 1); 8..9: (6, 1); 2..6: (3, 2)
+--   0..9: 2(7, 1) (9, 3); 7..: 2(8, 1)
+-- r(j INTEGER, b INTEGER):
+--   0..2: (1, 10); 2..7: (1, 11); 6..7: 2(1, 12); 9: 3(1, 13); 3..6: 3(2, 20)
+--   0..9: (NULL, 0) (2, 21); 4..9: (3, 30); 1..8: (1, 14)
+-- ticks: 2, 3, 6, 8, 10
+-- gives:
+--   0: (1, 1, 1, 10) 2(7, 1, 1, 10)
+--   1: (1, 1, 1, 14) 2(2, 1, 1, 10) 2(2, 1, 1, 14) 2(7, 1, 1, 14)
+--   2: -(1, 1, 1, 10) (1, 1, 1, 11) -2(2, 1, 1, 10) 2(2, 1, 1, 11) (3, 2, 2, 21) -2(7, 1, 1, 10) 2(7, 1, 1, 11)
+--   3: -2(2, 1, 1, 11) -2(2, 1, 1, 14) 3(3, 2, 2, 20)
+--   4: -(1, 1, 1, 11) -(1, 1, 1, 14) (5, 1, 1, 11) (5, 1, 1, 14) (9, 3, 3, 30)
+--   6: -3(3, 2, 2, 20) -(3, 2, 2, 21) -(5, 1, 1, 11) -(5, 1, 1, 14) 4(7, 1, 1, 12)
+--   7: -2(7, 1, 1, 11) -4(7, 1, 1, 12) 2(8, 1, 1, 14)
+--   8: -2(7, 1, 1, 14) -2(8, 1, 1, 14)
+--   9: 6(8, 1, 1, 13) -(9, 3, 3, 30)
+-- kept cache:
+--   (1, 1, 1, 10, 0, 2, 1) (1, 1, 1, 11, 2, 4, 1) (1, 1, 1, 14, 1, 4, 1) (2, 1, 1, 10, 1, 2, 2)
+--   (2, 1, 1, 11, 2, 3, 2) (2, 1, 1, 14, 1, 3, 2) (5, 1, 1, 11, 4, 6, 1) (5, 1, 1, 14, 4, 6, 1)
+--   (3, 2, 2, 20, 3, 6, 3) (3, 2, 2, 21, 2, 6, 1) (7, 1, 1, 10, 0, 2, 2) (7, 1, 1, 11, 2, 7, 2)
+--   (7, 1, 1, 12, 6, 7, 4) (7, 1, 1, 14, 1, 8, 2) (9, 3, 3, 30, 4, 9, 1)
+--   (8, 1, 1, 13, 9, 9223372036854775807, 6) (8, 1, 1, 14, 7, 8, 2)
+-- same, what stands through the tick overlaps all that begins or ends in it:
+--   what begins or ends in the segment: without i1._cql_enter < i0._cql_leave 2
+--   what begins or ends in the segment: without i0._cql_enter < i1._cql_leave 2
+--   what begins or ends in the segment: i1._cql_enter < i0._cql_leave -> i1._cql_enter <= i0._cql_leave 2
+--   what begins or ends in the segment: i0._cql_enter < i1._cql_leave -> i0._cql_enter <= i1._cql_leave 2
+--   what begins or ends in the segment: i1._cql_leave -> i1._cql_enter 4
+----
+-- what begins or ends in the segment
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_cache AS
+SELECT i0.a, i0.k, i1.j, i1.b, GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,
+  LEAST(i0._cql_leave, i1._cql_leave) AS _cql_leave, i0._weight * i1._weight AS _weight
+FROM lives_l AS i0
+CROSS JOIN alive_r AS i1
+WHERE i0.k = i1.j AND i0._cql_enter < i1._cql_leave AND i1._cql_enter < i0._cql_leave
+UNION ALL
+SELECT i0.a, i0.k, i1.j, i1.b, GREATEST(i1._cql_enter, i0._cql_enter) AS _cql_enter,
+  LEAST(i1._cql_leave, i0._cql_leave) AS _cql_leave, i1._weight * i0._weight AS _weight
+FROM lives_r AS i1
+CROSS JOIN l AS i0
+WHERE i0.k = i1.j AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_leave;
+-- lives
+SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_cache;
+-- standing
+SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM cql_state.cache_cache WHERE _cql_leave > $t1;
+-- upkeep: append to the cache what begins in the segment
+INSERT INTO cql_state.cache_cache
+SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_cache WHERE _cql_enter > $t0;

@@ -1,0 +1,146 @@
+"""The policy of `caches` (A-Caching): which segments of a join have one, by what inputs match.
+
+Probes say of samples of the deltas how many combinations the path to each other input has, most of
+them on behalf of orders (`joins`), and how many rows all inputs and deltas have. From these follows
+what a tick costs with any caches (`cache_costs`). What its statements really take is then expected
+to change as the model does. The caches of the least cost are made if they save
+`LEAST_SAVED`, and confirmed as other modelled options are (`modelled`). Those that cost more than
+they bring are dropped at the next probe, at whatever gain, as the paper does (section 5.5.2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from cqlduck.rewrite.plan.segments import Segments, segments_of_text, segments_text
+from cqlduck.rewrite.statements.join_caches import JoinCaches
+from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
+from cqlduck.streamon.cache_costs import Costs, least
+from cqlduck.streamon.join_orders import Matches
+from cqlduck.streamon.modelled import WINDOW, Modelled
+from cqlduck.streamon.points import NONE, Facts
+
+LEAST_SAVED = 0.1
+"""Which part of the time of its statements caches have to save to be made."""
+
+KNOWN_TICKS = 8
+"""From how many of the last probes it follows how many rows a delta has."""
+
+
+@dataclass
+class JoinCaching(Modelled):
+    """The policy of the point `caches` of a join.
+
+    Attributes:
+        windows: By input, of the tuples of its pipeline that were profiled last how many
+            combinations each path has.
+        deltas: How many rows of each input began or ended in the last ticks that were profiled.
+        alive: How many rows each input had in the last one.
+        about: The join.
+    """
+
+    least_elements: ClassVar[int] = 16
+    windows: dict[int, deque[tuple[int, ...]]] = field(default_factory=dict)
+    deltas: deque[tuple[int, ...]] = field(default_factory=lambda: deque(maxlen=KNOWN_TICKS))
+    alive: tuple[int, ...] = ()
+    about: JoinCaches | None = None
+
+    def default(self, facts: Facts) -> str:
+        """Return the option of a tick before anything is known of such ticks."""
+        return NONE
+
+    def wants(self, facts: Facts, now: str) -> Wanted | None:
+        """Return what the tick is to profile, within the budget: the pipelines in turn."""
+        about = facts.about
+        if not isinstance(about, JoinCaches) or not about.pipelines:
+            return None
+        self.about = about
+        wanted = super().wants(facts, now)
+        return None if wanted is None else replace(wanted, turn=self.probes)
+
+    def forget(self) -> None:
+        """Forget what tuples matched."""
+        self.windows.clear()
+        self.deltas.clear()
+
+    def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
+        """Take note of a tick, and of what its probes have found, also the one of an order."""
+        if isinstance(found, JoinProfiled):
+            assert found.site.input is not None
+            self._match(found.site.input, found.counts)
+        else:
+            super().saw(facts, option, seconds, found)
+
+    def _match(self, place: int, counts: Mapping[tuple[int, ...], int]) -> None:
+        window = self.windows.setdefault(place, deque(maxlen=WINDOW))
+        for one, tuples in counts.items():
+            window.extend([one] * tuples)
+
+    def learn(self, found: Found) -> bool:
+        """Take note of what a probe has found; return whether the costs follow from it."""
+        assert isinstance(found, CachesProfiled)
+        if found.input is not None:
+            self._match(found.input, found.counts)
+        self.deltas.append(found.delta)
+        self.alive = found.alive
+        means = self._means()
+        return all(self.windows.get(place) for place, rows in enumerate(means) if rows)
+
+    def _means(self) -> list[float]:
+        return [sum(rows) / len(self.deltas) for rows in zip(*self.deltas, strict=True)]
+
+    def drops(self) -> Sequence[float]:
+        """Return of the tuples of each pipeline which part each path drops."""
+        assert self.about is not None
+        found: list[float] = []
+        for place, _ in enumerate(self.about.names):
+            counts = list(self.windows.get(place, ()))
+            for at in range(len(self.about.names) - 1):
+                found.append(sum(not one[at] for one in counts) / max(len(counts), 1))
+        return found
+
+    def costs(self) -> Costs | None:
+        """Return what is known of the join, or None if nothing."""
+        if self.about is None or not self.windows:
+            return None
+        trees = {pipe.site.input: pipe.tree for pipe in self.about.pipelines}
+        matches = {}
+        for place, window in self.windows.items():
+            tree = trees.get(place)
+            if tree is not None and window:
+                matches[place] = Matches(tree, Counter(window))
+        orders = {pipe.default[0]: pipe.default for pipe in self.about.pipelines}
+        return Costs(matches, orders, self.about.running, self.alive, self._means())
+
+    def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
+        """Return other caches, if they are expected to save enough, or to cost less than none."""
+        known = self.costs()
+        if known is None or self.about is None:
+            return None
+        if taken is None:
+            # what it takes is not known yet, and what was found stays
+            self.is_due = True
+            return None
+        before = segments_of_text(now) or ()
+        after, cost = least(known, self.about.segments)
+        stands, none = known.of(before), known.of(())
+        if stands > none and before and cost > (1 - LEAST_SAVED) * none:
+            return NONE, f"the caches cost more than they bring: {_compared(none, stands)}"
+        if after == before or cost > (1 - LEAST_SAVED) * stands:
+            return None
+        return segments_text(after) or NONE, _evidence(known, after, cost, stands)
+
+
+def _compared(after: float, before: float) -> str:
+    return f"a tick is modelled to take {1e3 * after:.2f} ms, {1e3 * before:.2f} before"
+
+
+def _evidence(known: Costs, segments: Segments, after: float, before: float) -> str:
+    """Return in words why caches are expected to be better than what there was."""
+    rows = (f"{segments_text((one,))} has some {known.rows_of(one):.0f} rows" for one in segments)
+    deltas = ", ".join(f"{rows:.0f} of {place + 1}" for place, rows in enumerate(known.delta))
+    listed = ", ".join(rows) or "no cache"
+    return f"{_compared(after, before)}: {listed}; {deltas} begin or end in a tick"

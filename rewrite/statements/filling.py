@@ -1,0 +1,90 @@
+"""What fills a cache that is made between two ticks: the content of its segment at the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.writer import Writer
+from cqlduck.rewrite.plan import Cache, Join, Plan, Source, unique
+from cqlduck.rewrite.plan.segments import Caches, Segment, part_of, segments_of
+from cqlduck.rewrite.plan.trees import placeholders
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.elements import lifetime_names, parameter, state_table
+from cqlduck.rewrite.statements.at_rest import AtRest
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A cache, and the statement that fills it.
+
+    Attributes:
+        synopsis: The cache.
+        sql: Inserts what stands at `$t0`; it runs in the tick, before the other statements.
+        parameters: Those that it takes.
+    """
+
+    synopsis: Synopsis
+    sql: str
+    parameters: frozenset[str]
+
+
+class _AtBeginning(AtRest):
+    """Reads what stands before a tick, by the names that the tick has bound."""
+
+    def stored(self, source: Source) -> Rows:
+        """Return all that is kept of a stream."""
+        return Writer.stored(self, source)
+
+
+def filled(writer: Writer) -> tuple[Filled, ...]:
+    """Return the caches of a plan.
+
+    Args:
+        writer: Has written the statements of its ticks.
+    """
+    known = {(s.operator, s.kind): s for s in writer.synopses if s.kind != CACHE}
+    tables = {s.name: s for s in writer.synopses if s.kind == CACHE}
+    rest = _AtBeginning(
+        writer.query, writer.plan, writer.clock, divided=writer.divided, synopses_of=known
+    )
+    found = []
+    for node in unique(writer.plan):
+        if isinstance(node, Cache):
+            synopsis = tables[writer.table(node, CACHE)]
+            content = rest.standing(node.input)
+            listed = [exp.column(name, quoted=True) for name in lifetime_names(node.columns)]
+            insert = exp.insert(content.project(listed).query(), state_table(synopsis.name))
+            tree = insert.transform(_before)
+            sql = tree.sql("duckdb", pretty=True)
+            found.append(Filled(synopsis, sql, frozenset(placeholders(tree))))
+    return tuple(found)
+
+
+def _before(part: exp.Expr) -> exp.Expr:
+    is_end = isinstance(part, exp.Placeholder) and part.this == "t1"
+    return parameter("t0") if is_end else part
+
+
+def caches_in(writer: Writer, tables: Iterable[str]) -> Caches:
+    """Return the segments whose caches have these tables; others are of another plan.
+
+    Args:
+        writer: Of the plan without caches.
+        tables: The tables.
+    """
+    names = set(tables)
+
+    def has(node: Plan, segment: Segment) -> bool:
+        return f"{writer.instance(node)}_{part_of(segment)}_{CACHE}" in names
+
+    found = []
+    for node in unique(writer.plan):
+        if isinstance(node, Join):
+            mine = tuple(segment for segment in segments_of(node) if has(node, segment))
+            if mine:
+                found.append((writer.number(node), mine))
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""The caches of joins: made, filled and dropped between ticks.
+
+What is chosen at the points `caches` says which ones there are; here the tables follow, in the
+transaction of the tick that runs with them first. A cache that is made is filled with its content
+at the frontier, so it may be dropped at any time, and nothing is lost: in particular when the plan
+has become another one, for whose joins it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.statements.filling import Filled
+from cqlduck.state import inspection, synopses
+from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.connection import Database, quoted
+
+Known = Mapping[str, tuple[Synopsis, ...]]
+"""The caches that there are, by name of the query."""
+
+
+class Caches:
+    """The caches of a database.
+
+    Args:
+        database: The database.
+        catalogue: What is registered.
+    """
+
+    def __init__(self, database: Database, catalogue: Catalogue) -> None:
+        """Know none before the database is `opened`."""
+        self.database = database
+        self.catalogue = catalogue
+        self.kept: Known = {}
+        """The caches that there are."""
+        database.participants.append(self)
+
+    def opened(self) -> None:
+        """Take note of what the database has."""
+        self.kept = load(self.database)
+
+    def roll_back(self, kept: Known) -> None:
+        """Know what was known then."""
+        self.kept = kept
+
+    def of(self, query: str) -> Sequence[Synopsis]:
+        """Return the caches of a query."""
+        return self.kept.get(query, ())
+
+    def prepare(
+        self, query: Query, wanted: Sequence[Filled], instants: Mapping[str, int], *, is_first: bool
+    ) -> None:
+        """Have the caches be there that a tick is about to read, and no others; inside of it.
+
+        Args:
+            query: The query.
+            wanted: The caches.
+            instants: The parameters of the tick, whose names are bound.
+            is_first: Whether it is the first of the query, before which nothing stands.
+        """
+        names = {one.name for one in self.of(query.name)}
+        if names == {one.synopsis.name for one in wanted}:
+            return
+        self._drop(names - {one.synopsis.name for one in wanted})
+        for one in wanted:
+            if one.synopsis.name not in names:
+                synopses.make(self.database, query.name, one.synopsis)
+                if not is_first:
+                    given = {name: instants[name] for name in one.parameters}
+                    self.database.execute(one.sql, given)
+        self._know(query.name, tuple(one.synopsis for one in wanted))
+        inspection.refresh(self.database, self.catalogue, query)
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(name)}")
+            self.database.execute("DELETE FROM cql_state.synopses WHERE table_name = ?", [name])
+
+    def forget(self, query: str) -> None:
+        """Forget a query whose synopses have been dropped."""
+        self._know(query, ())
+
+    def _know(self, query: str, there: tuple[Synopsis, ...]) -> None:
+        others = {name: mine for name, mine in self.kept.items() if name != query}
+        self.kept = {**others, query: there} if there else others
+
+
+def load(database: Database) -> Known:
+    """Return the caches that a database has."""
+    if database.is_new:
+        return {}
+    found: dict[str, tuple[Synopsis, ...]] = {}
+    for query, number, table in database.rows(
+        "SELECT query, operator, table_name FROM cql_state.synopses WHERE kind = ? "
+        "ORDER BY operator, table_name",
+        [CACHE],
+    ):
+        columns = synopses.columns_of(database, table)
+        found[query] = (*found.get(query, ()), Synopsis(table, number, CACHE, columns))
+    return found

@@ -1,0 +1,444 @@
+"""Caches of joins: which there may be, that they change no answer, and when they are made."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import choices
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cqlduck
+from cqlduck.rewrite.plan import Join, unique
+from cqlduck.rewrite.plan.join_graph import SpanningTree
+from cqlduck.rewrite.plan.segments import CACHES, segments_of, segments_text
+from cqlduck.rewrite.statements.join_caches import JoinCaches
+from cqlduck.streamon import caching, modelled
+from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs, disjoint, least
+from cqlduck.streamon.join_orders import Matches
+
+NAMES = "rsuv"
+STREAMS = "".join(
+    f"CREATE STREAM {name} (a INTEGER, b INTEGER, t INTEGER) TIMESTAMP BY t;" for name in NAMES
+)
+CHAIN = "WHERE r.a = s.a AND s.b = u.b AND u.a = v.a"
+WINDOWS = "r [RANGE 3], s [RANGE 5 SLIDE 2], u [RANGE 2], v [RANGE 7]"
+SHOWN = "r.b AS w, v.b AS x, s.b AS y, u.b AS z"
+QUERIES = {
+    "chain": f"SELECT {SHOWN} FROM {WINDOWS} {CHAIN} AND r.b <= v.b",
+    "star": f"SELECT {SHOWN} FROM {WINDOWS} WHERE r.a = s.a AND r.a = u.a AND r.a = v.a",
+    "cycle": f"SELECT {SHOWN} FROM {WINDOWS} {CHAIN} AND v.b = r.b",
+    "groups": f"SELECT v.b, count(*) AS n, max(s.b) AS m FROM {WINDOWS} {CHAIN} GROUP BY v.b",
+    "now": f"SELECT {SHOWN} FROM r [NOW], s [RANGE 5], u [RANGE 2], v [RANGE 7] {CHAIN}",
+    "unbounded": f"SELECT {SHOWN} FROM r [RANGE 3], s, u [RANGE 4], v {CHAIN}",
+    "stream": f"SELECT ISTREAM(r.b AS w, v.b AS x) FROM {WINDOWS} {CHAIN}",
+    "null safe": f"SELECT {SHOWN} FROM {WINDOWS} WHERE r.a IS NOT DISTINCT FROM s.a "
+    "AND s.b = u.b AND u.a IS NOT DISTINCT FROM v.a",
+    "filters": f"SELECT {SHOWN} FROM {WINDOWS} {CHAIN} AND s.b > 0 AND u.a < 2",
+    "two unions": "SELECT x.b AS w, y.b AS x, z.b AS y FROM (SELECT * FROM r [RANGE 3] UNION ALL "
+    "SELECT * FROM s [RANGE 4]) x, u [RANGE 5] y, v [RANGE 2] z WHERE x.a = y.a AND y.b = z.b",
+}
+PINS = ["none", "1+2", "2+3", "3+4", "1+2+3", "2+3+4", "1+2 3+4", "1+4", "1+3 2+4", "1+3"]
+
+
+def batch(drawn: random.Random, at: int, most: int = 3) -> dict[str, list[tuple[Any, ...]]]:
+    """Return tuples of each stream at an instant: equal ones, NULLs, none of some."""
+    values = [0, 1, 2, None]
+    return {
+        name: [
+            (drawn.choice(values), drawn.choice(values), at) for _ in range(drawn.randint(0, most))
+        ]
+        for name in NAMES
+    }
+
+
+def play(con: cqlduck.Connection, seed: int, instants: range) -> None:
+    for at in instants:
+        for name, rows in batch(random.Random(f"{seed} {at}"), at).items():
+            if rows:
+                con.append(name, rows)
+        if at % 3 != 1:
+            con.advance(at)
+
+
+def elements(con: cqlduck.Connection) -> list[Any]:
+    return sorted(map(str, con.changes("q").fetchall()))
+
+
+def cached(con: cqlduck.Connection) -> list[str]:
+    return [row[0] for row in con.sql("SELECT inputs FROM cql.caches ORDER BY ALL").fetchall()]
+
+
+def assert_right(con: cqlduck.Connection) -> None:
+    wrong = con.check().filter("state <> 'right'").fetchall()
+    assert [] == wrong
+
+
+@pytest.fixture
+def con() -> Iterator[cqlduck.Connection]:
+    with cqlduck.connect(adaptive=False) as connection:
+        connection.execute(STREAMS)
+        yield connection
+
+
+def about(con: cqlduck.Connection) -> JoinCaches:
+    (found,) = [one for one in con.engine.compiled["q"].ordered if isinstance(one, JoinCaches)]
+    return found
+
+
+# -- which there may be ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("chain", "1+2 2+3 3+4 1+2+3 2+3+4"),
+        ("star", "1+2 1+3 1+4 1+2+3 1+2+4 1+3+4"),
+        ("cycle", "1+2 1+4 2+3 3+4 1+2+3 1+2+4 1+3+4 2+3+4"),
+        ("now", "2+3 3+4 2+3+4"),
+        ("unbounded", "1+2 2+3 3+4 1+2+3 2+3+4"),
+        ("two unions", "1+2 2+3"),
+    ],
+)
+def test_segments_are_linked_by_equalities(
+    con: cqlduck.Connection, kind: str, expected: str
+) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
+    assert expected == " ".join(segments_text((one,)) for one in about(con).segments)
+
+
+@pytest.mark.parametrize(
+    ("items", "where"),
+    [
+        ("r [RANGE 3], s [RANGE 5]", "r.a = s.a"),
+        ("r [RANGE 3], s [ROWS 5], u [ROWS 3]", "r.a = s.a AND s.b = u.b"),
+        ("r [NOW], s [NOW], u [RANGE 3]", "r.a = s.a AND s.b = u.b"),
+        ("r [RANGE 3], k, l", "r.a = k.a AND k.b = l.b"),
+        ("r [RANGE 3], s [RANGE 3], u [RANGE 3]", "r.a < s.a AND s.b > u.b"),
+        ("r [RANGE 3], s [RANGE 3], u [RANGE 3]",
+         "r.a = s.a AND s.b = u.b AND (r.b || u.a)::INTEGER > 3"),
+        ("r [RANGE 3], s [RANGE 3], u", "r.a = s.a AND s.b = u.b AND u.t <= s.t"),
+    ],
+)  # fmt: skip
+def test_where_no_tuple_says_its_end_there_is_no_cache(
+    con: cqlduck.Connection, items: str, where: str
+) -> None:
+    con.execute("CREATE RELATION k (a INTEGER, b INTEGER)")
+    con.execute("CREATE RELATION l (a INTEGER, b INTEGER)")
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT r.a FROM {items} WHERE {where}")
+    found = con.engine.compiled["q"].ordered
+    assert [] == [one for one in found if isinstance(one, JoinCaches)]
+    con.pin(CACHES, "1+2, 2+3")
+    play(con, 0, range(4))
+    assert [] == cached(con)
+
+
+def test_a_pin_runs_where_it_may(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+    con.pin(CACHES, "1+3, 3+2", "q")
+    play(con, 0, range(3))
+    assert ["2+3"] == cached(con)
+    stands = con.sql("SELECT option, chosen_by FROM cql.points WHERE point = 'caches' "
+                     "AND operator IS NOT NULL").fetchall()  # fmt: skip
+    assert [("2+3", "user")] == stands
+    assert "caches of operator 1: 2+3, chosen by user" in con.explain("q")
+    assert "append to the cache what begins in the segment" in con.explain("q")
+    ((shown,),) = con.sql("SELECT sql FROM cql.operators WHERE number = 1").fetchall()
+    assert "_of_2_3_cache" in shown
+    con.pin(CACHES, None, "q")
+    play(con, 0, range(3, 6))
+    assert [] == cached(con)
+
+
+@pytest.mark.parametrize("option", ["2", "2+2", "0+1", "1+2 2+3", "1 2", "2+", "a+b"])
+def test_what_is_no_option_says_what_is(con: cqlduck.Connection, option: str) -> None:
+    with pytest.raises(cqlduck.Error) as caught:
+        con.pin(CACHES, option)
+    assert f"the point caches has no option {option}" == caught.value.message
+    assert "inputs such as '2+3', or of two caches '1+2 3+4'" in str(caught.value.hint)
+
+
+# -- they change no answer ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edge", ["closed", "half_open"])
+@pytest.mark.parametrize("kind", QUERIES)
+def test_caches_change_no_element(kind: str, edge: str) -> None:
+    """Pins follow each other in the middle of the run, in ticks of one instant and of several."""
+    with cqlduck.connect(adaptive=False, window_edge=edge) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
+        play(con, 1, range(30))
+        con.advance(40)
+        expected = elements(con)
+        assert expected
+    drawn, seen = random.Random(kind), set()
+    with cqlduck.connect(adaptive=False, window_edge=edge) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
+        options = [pin for pin in PINS if about(con).option(pin)]
+        for first in range(0, 30, 3):
+            con.pin(CACHES, drawn.choice(options))
+            con.pin("stages", drawn.choice(["staged", "whole"]))
+            play(con, 1, range(first, first + 3))
+            seen |= set(cached(con))
+            assert_right(con)
+        con.advance(40)
+        assert expected == elements(con)
+    assert len(seen) > 1
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_random_caches_change_no_element(seed: int) -> None:
+    kind = random.Random(seed).choice([*QUERIES])
+    found = []
+    for everywhere in (False, True):
+        with cqlduck.connect() as con:
+            choices.draw(con, seed, everywhere=everywhere)
+            con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
+            play(con, seed, range(16))
+            con.advance(20)
+            assert_right(con)
+            found.append(elements(con))
+    assert found[0] == found[1]
+
+
+def test_caches_stay_in_a_file_and_may_be_gone(tmp_path: Path) -> None:
+    with cqlduck.connect(adaptive=False) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+        play(con, 2, range(24))
+        expected = elements(con)
+    path = tmp_path / "some.duckdb"
+    with cqlduck.connect(path, adaptive=False) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+        con.pin(CACHES, "2+3")
+        play(con, 2, range(8))
+        con.check()
+    with cqlduck.connect(path, adaptive=False) as con:
+        assert ["2+3"] == cached(con)
+        assert_right(con)
+        play(con, 2, range(8, 12))
+        # somebody has taken it away
+        (table,) = {one.name for one in con.engine.caches.of("q")}
+        with con.engine.database.transaction():
+            con.engine.database.execute(f'DROP TABLE cql_state."{table}"')
+            con.engine.database.execute("DELETE FROM cql_state.synopses WHERE kind = 'cache'")
+    with cqlduck.connect(path, adaptive=False) as con:
+        play(con, 2, range(12, 16))
+        assert ["2+3"] == cached(con)
+        assert_right(con)
+        con.pin(CACHES, "1+2 3+4")
+    with cqlduck.connect(path, adaptive=False) as con:
+        play(con, 2, range(16, 24))
+        assert ["1+2", "3+4"] == cached(con)
+        assert_right(con)
+        assert expected == elements(con)
+        con.execute("DROP CONTINUOUS QUERY q")
+        assert [] == cached(con)
+        left = con.engine.database.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE '%cache%'"
+        )
+        assert [] == left
+
+
+def test_a_tick_that_fails_makes_no_cache(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+    text = "(r.a || CASE r.a WHEN 7 THEN 'x' END)::INTEGER"
+    con.execute(f"CREATE CONTINUOUS QUERY z AS SELECT {text} AS e FROM r [RANGE 3] WHERE r.a = 7")
+    play(con, 3, range(3))
+    con.pin(CACHES, "2+3")
+    # q is first in the tick, which is undone and runs once more without z
+    con.append("r", [(7, 0, 4)])
+    con.advance(4)
+    assert [("failed",)] == con.sql("SELECT state FROM cql.queries WHERE name = 'z'").fetchall()
+    assert ["2+3"] == cached(con)
+    assert_right(con)
+
+
+def test_a_query_that_is_worked_out_again_fills_its_caches_anew() -> None:
+    late = [("s", (1, 1, 2)), ("u", (1, 1, 2)), ("r", (1, 0, 3)), ("v", (1, 2, 3))]
+    found = []
+    for pin in ("none", "2+3"):
+        with cqlduck.connect(adaptive=False) as con:
+            con.execute(STREAMS.replace("BY t;", "BY t LATE AMEND;"))
+            con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+            con.pin(CACHES, pin)
+            play(con, 4, range(6))
+            con.advance(6)
+            for name, row in late:
+                con.append(name, [row])
+            con.advance(8)
+            play(con, 4, range(9, 12))
+            assert ([] if pin == "none" else ["2+3"]) == cached(con)
+            found.append(elements(con))
+            assert_right(con)
+    assert found[0] == found[1]
+
+
+def test_what_has_left_a_cache_is_forgotten(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+    con.engine.housekeeping.trace_room = 20
+    con.pin(CACHES, "2+3")
+    largest = 0
+    for at in range(60):
+        for name in "su":
+            con.append(name, [(0, value, at) for value in (0, 1, 0)])
+        con.advance(at)
+        ((rows,),) = con.sql("SELECT row_count FROM cql.caches").fetchall()
+        largest = max(largest, rows)
+    # at most 6 instants of 15 combinations stand, and as many wait to be forgotten
+    assert 0 < largest < 300
+    assert_right(con)
+
+
+# -- what they cost -------------------------------------------------------------------------------
+
+
+def matches(root: int, fanouts: dict[int, int]) -> Matches:
+    """Return what one tuple of an input matches in a star."""
+    places = [place for place in range(3) if place != root]
+    paths = tuple(() if place == root else (place,) for place in range(3))
+    return Matches(SpanningTree(root, paths), {tuple(fanouts[place] for place in places): 1})
+
+
+def three(delta: tuple[float, ...], alive: tuple[float, ...], fanout: int) -> Costs:
+    fanouts = {0: {1: fanout, 2: fanout}, 1: {0: fanout, 2: fanout}, 2: {0: fanout, 1: fanout}}
+    return Costs(
+        {root: matches(root, mine) for root, mine in fanouts.items()},
+        {0: (0, 1, 2), 1: (1, 2, 0), 2: (2, 1, 0)},
+        (0, 1, 2),
+        alive,
+        delta,
+    )
+
+
+def test_a_cache_makes_one_step_of_two() -> None:
+    known = three((10, 0, 0), (100, 1000, 2000), 3)
+    # 10 tuples become 30, and then 90
+    assert known.of(()) == pytest.approx(2 * FIXED + SCAN * 3000 + ROW * (10 + 30 + 30 + 90))
+    # R₂ ⋈ R₃ has 3,000 rows by R₂ and 6,000 by R₃
+    assert known.rows_of((1, 2)) == 4500
+    assert known.of(((1, 2),)) == pytest.approx(FIXED + SCAN * 4500 + ROW * (10 + 90))
+
+
+def test_a_cache_has_to_be_kept_up_to_date() -> None:
+    known = three((0, 10, 0), (100, 1000, 2000), 3)
+    before = 2 * FIXED + SCAN * 2100 + ROW * (10 + 30 + 30 + 90)
+    assert known.of(()) == pytest.approx(before)
+    # half of what begins or ends in the segment begins
+    assert known.of(((1, 2),)) == pytest.approx(before + FIXED + APPEND * 30 / 2)
+    assert ((), known.of(())) == least(known, [(0, 1), (1, 2)])
+
+
+def test_of_a_segment_that_hardly_changes_there_is_a_cache() -> None:
+    known = three((1000, 1, 1), (100_000, 50_000, 50_000), 2)
+    segments, cost = least(known, [(0, 1), (1, 2), (0, 2)])
+    assert ((1, 2),) == segments
+    assert cost == known.of(((1, 2),)) < known.of(())
+
+
+def test_all_sets_of_segments_without_a_common_input_are_searched() -> None:
+    candidates = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 1, 2)]
+    expected = {
+        tuple(sorted(some))
+        for count in range(1, 4)
+        for some in itertools.combinations(candidates, count)
+        if len({place for one in some for place in one}) == sum(map(len, some))
+    }
+    found = [*disjoint(candidates)]
+    assert expected == set(found)
+    assert len(expected) == len(found)
+    assert {(one,) for one in candidates} == set(disjoint(candidates, 1))
+
+
+# -- what is measured -----------------------------------------------------------------------------
+
+
+def slow_and_fast(con: cqlduck.Connection, ticks: range) -> None:
+    """Many tuples of r, of which few meet two windows that hardly change."""
+    drawn = random.Random(0)
+    for at in ticks:
+        con.append("r", [(value % 400, value % 5, at) for value in range(600)])
+        for name in "su":
+            rows = 3000 if at == 0 else 30
+            con.append(
+                name, [(drawn.randrange(400), drawn.randrange(900), at) for _ in range(rows)]
+            )
+        con.advance(at)
+
+
+SLOW = ("SELECT r.b, count(*) AS n FROM r [RANGE 1], s [RANGE 900], u [RANGE 900] "
+        "WHERE r.a = s.a AND s.b = u.b GROUP BY r.b")  # fmt: skip
+
+
+def test_a_cache_is_made_because_it_is_expected_to_save(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the statements take does not matter here; what the model says does."""
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    with cqlduck.connect() as adaptive:
+        choices.measure(adaptive)
+        adaptive.engine.streamon.budget.fraction = 1.0
+        for one in (con, adaptive):
+            one.execute(f"{'' if one is con else STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+            one.pin("stages", "staged")
+            slow_and_fast(one, range(14))
+        assert ["2+3"] == cached(adaptive)
+        assert con.table("q").fetchall() == adaptive.table("q").fetchall()
+        assert_right(adaptive)
+        ((point, before, after, by, reason),) = adaptive.sql(
+            "SELECT point, from_option, to_option, chosen_by, reason FROM cql.plan_log "
+            "WHERE point = 'caches'"
+        ).fetchall()
+        assert ("caches", "none", "2+3", "measured") == (point, before, after, by)
+        assert "2+3 has some" in reason
+        assert reason in adaptive.explain("q")
+
+
+def policy(con: cqlduck.Connection) -> tuple[caching.JoinCaching, Costs]:
+    policies = con.engine.streamon.reoptimizer._policies
+    (found,) = [one for one in policies.values() if isinstance(one, caching.JoinCaching)]
+    costs = found.costs()
+    assert costs is not None
+    return found, costs
+
+
+def test_what_is_modelled_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    with cqlduck.connect() as con:
+        choices.measure(con)
+        con.engine.streamon.budget.fraction = 1.0
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+        con.pin("stages", "staged")
+        con.pin(CACHES, "2+3", "q")
+        slow_and_fast(con, range(8))
+        _, known = policy(con)
+        ((rows,),) = con.sql("SELECT row_count FROM cql.caches").fetchall()
+        assert known.rows_of((1, 2)) == pytest.approx(rows, rel=0.3)
+        assert (1800, 3210, 3210) == tuple(known.alive)
+        assert [30, 30] == known.delta[1:]
+
+
+def test_a_cache_that_costs_more_than_it_brings_is_dropped() -> None:
+    made = caching.JoinCaching(modelled.Budget())
+    with cqlduck.connect(adaptive=False) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+        made.about = about(con)
+    made.windows = {0: [(1, 1)] * 9, 1: [(50, 50)] * 9, 2: [(50, 50)] * 9}  # type: ignore[assignment]
+    made.alive = (10, 10_000, 10_000)
+    made.deltas.append((0, 500, 500))
+    facts = caching.Facts(1000, about=made.about)
+    option, reason = made.better("2+3", 1e-4, facts) or ("", "")
+    assert "none" == option
+    assert "the caches cost more than they bring" in reason
+    assert made.better("none", 1e-4, facts) is None
+
+
+def test_joins_of_a_plan_have_the_segments_that_the_plan_has(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['star']}")
+    (node,) = (node for node in unique(con.engine.compiled["q"].plan) if isinstance(node, Join))
+    assert tuple(segments_of(node)) == about(con).segments
