@@ -7,6 +7,9 @@ from dataclasses import dataclass
 MEASURING_FRACTION = 0.01
 """Which fraction of the time of ticks counting and looking again take at most, together."""
 
+WAITING_BUDGETS = 5.0
+"""How many times the budget may be spent on counting while a choice waits for it."""
+
 
 @dataclass
 class Budget:
@@ -28,6 +31,11 @@ class Budget:
     def affords_counting(self) -> bool:
         """Whether the statements of a tick may be counted; half of the budget is for looking."""
         return self.counting <= self.fraction * self.ticks / 2
+
+    @property
+    def affords_waiting(self) -> bool:
+        """Whether they may be counted while a choice waits for it, or is confirmed."""
+        return self.counting <= WAITING_BUDGETS * self.fraction * self.ticks
 
     def affords(self, seconds: float, times: float = 1.0) -> bool:
         """Return whether something may be done that takes so long.

@@ -71,6 +71,7 @@ class JoinCaching(Modelled):
         if isinstance(found, JoinProfiled):
             assert found.site.input is not None
             self._match(found.site.input, found.counts)
+            self.is_due = self.is_due or self._is_known
         else:
             super().saw(facts, option, seconds, found)
 
@@ -86,8 +87,13 @@ class JoinCaching(Modelled):
             self._match(found.input, found.counts)
         self.deltas.append(found.delta)
         self.alive = found.alive
+        return self._is_known
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether something is known of each pipeline whose input changes."""
         means = self._means()
-        return all(self.windows.get(place) for place, rows in enumerate(means) if rows)
+        return bool(means) and all(self.windows.get(at) for at, rows in enumerate(means) if rows)
 
     def _means(self) -> list[float]:
         return [sum(rows) / len(self.deltas) for rows in zip(*self.deltas, strict=True)]
@@ -117,12 +123,12 @@ class JoinCaching(Modelled):
 
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return other caches, if they are expected to save enough, or to cost less than none."""
-        known = self.costs()
-        if known is None or self.about is None:
-            return None
         if taken is None:
             # what it takes is not known yet, and what was found stays
             self.is_due = True
+            return None
+        known = self.costs()
+        if known is None or self.about is None:
             return None
         before = segments_of_text(now) or ()
         after, cost = least(known, self.about.segments)

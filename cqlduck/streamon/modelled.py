@@ -101,6 +101,11 @@ class Modelled(Policy):
         """Whether the next probe is to measure seconds, which takes longer."""
         return False
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for what the next tick takes, to choose or to confirm."""
+        return self.is_due or self._switch is not None
+
     @abstractmethod
     def forget(self) -> None:
         """Forget what older probes have found."""

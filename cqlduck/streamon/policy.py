@@ -31,6 +31,11 @@ class Policy(ABC):
             facts: What is known of the tick.
         """
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for what the next tick takes, to choose or to confirm."""
+        return False
+
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget; by default nothing.
 

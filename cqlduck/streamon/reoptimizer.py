@@ -69,6 +69,11 @@ class Reoptimizer:
         policy = self.policy(point)
         return None if policy is None else policy.wants(facts, now)
 
+    def waits(self, point: Point) -> bool:
+        """Return whether a point waits for what the next tick takes."""
+        policy = self._policies.get(point)
+        return policy is not None and policy.waits
+
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:

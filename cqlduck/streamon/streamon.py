@@ -189,7 +189,14 @@ class StreaMon:
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
-        wants_steps = self.executor.adapts and self.budget.affords_counting
+        wants_steps = self.executor.adapts and (
+            self.budget.affords_counting
+            # to count the statements of a tick takes little, and ends the wait
+            or (
+                any(self.reoptimizer.waits(one.point) for one in ordered)
+                and self.budget.affords_waiting
+            )
+        )
         orders, caches = _chosen((one.site, one.option) for one in ordered)
         chosen = Chosen(
             Form(single, staged, orders, caches),

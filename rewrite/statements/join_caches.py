@@ -42,8 +42,8 @@ class JoinCaches:
         segments: The segments that may have a cache.
         graph: The join graph.
         running: The inputs whose pipelines are not always empty.
-        pipelines: The pipelines of all inputs, with probes where there is no choice of an order; none if not all
-            can be profiled.
+        pipelines: The pipelines of all inputs, with probes where there is no choice of an order;
+            none if not all can be profiled.
         sizes: The query of how many rows each input has, and how many begin or end of each.
         sized: The parameters that it takes.
     """
