@@ -382,7 +382,7 @@ def test_a_cache_is_made_because_it_is_expected_to_save(
     monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
     with cqlduck.connect() as adaptive:
         choices.measure(adaptive)
-        adaptive.engine.streamon.budget.fraction = 1.0
+        adaptive.engine.streamon.budget.fraction = 1e9
         for one in (con, adaptive):
             one.execute(f"{'' if one is con else STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
             one.pin("stages", "staged")
@@ -411,7 +411,7 @@ def test_what_is_modelled_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
     with cqlduck.connect() as con:
         choices.measure(con)
-        con.engine.streamon.budget.fraction = 1.0
+        con.engine.streamon.budget.fraction = 1e9
         con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
         con.pin("stages", "staged")
         con.pin(CACHES, "2+3", "q")

@@ -19,8 +19,8 @@ from cqlduck.rewrite.plan.segments import Segments, segments_of_text, segments_t
 from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.cache_costs import Costs, least
-from cqlduck.streamon.join_orders import Matches
-from cqlduck.streamon.modelled import WINDOW, Modelled
+from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
+from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
 from cqlduck.streamon.points import NONE, Facts
 
 LEAST_SAVED = 0.1
@@ -60,6 +60,11 @@ class JoinCaching(Modelled):
         self.about = about
         wanted = super().wants(facts, now)
         return None if wanted is None else replace(wanted, turn=self.probes)
+
+    @property
+    def first_probes(self) -> int:
+        """How many probes are needed before something is known, for which the budget is larger."""
+        return FIRST_PROBES if self.about is None else max(FIRST_PROBES, len(self.about.alone))
 
     def forget(self) -> None:
         """Forget what tuples matched."""
@@ -114,11 +119,14 @@ class JoinCaching(Modelled):
             return None
         trees = {pipe.site.input: pipe.tree for pipe in self.about.pipelines}
         matches = {}
+        orders = {pipe.default[0]: pipe.default for pipe in self.about.pipelines}
         for place, window in self.windows.items():
             tree = trees.get(place)
             if tree is not None and window:
                 matches[place] = Matches(tree, Counter(window))
-        orders = {pipe.default[0]: pipe.default for pipe in self.about.pipelines}
+                # that is the one to which its own point would come
+                if len(orders[place]) - 1 <= MAX_SEARCHED:
+                    orders[place] = optimum(matches[place], orders[place])
         return Costs(matches, orders, self.about.running, self.alive, self._means())
 
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:

@@ -33,7 +33,10 @@ EXPECTED_SECONDS = 0.01
 """What the first probe is expected to take."""
 
 FIRST_PROBES, FIRST_BUDGETS = 2, 5.0
-"""For how many probes, which fill the profile window, the budget is so many times as large."""
+"""For how many probes, which fill the profile window, the budget is so many times as large.
+
+Of a join whose pipelines are profiled in turn, it is at least one of each.
+"""
 
 CHANGED = 1.2
 """By which factor what an element takes has to change to suggest that the mix has."""
@@ -102,6 +105,11 @@ class Modelled(Policy):
         return False
 
     @property
+    def first_probes(self) -> int:
+        """How many probes are needed before something is known, for which the budget is larger."""
+        return FIRST_PROBES
+
+    @property
     def waits(self) -> bool:
         """Whether it waits for what the next tick takes, to choose or to confirm."""
         return self.is_due or self._switch is not None
@@ -141,7 +149,7 @@ class Modelled(Policy):
         if facts.about is None:
             return None
         seconds = self._took.get(self.is_timed, EXPECTED_SECONDS)
-        first = self.probes < FIRST_PROBES
+        first = self.probes < self.first_probes
         has_changed = not first and self._has_changed(facts.elements, now)
         times = FIRST_BUDGETS if first else EARLY_BUDGETS if has_changed else 1.0
         if not self.budget.affords(seconds, times):

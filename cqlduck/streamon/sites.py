@@ -86,7 +86,7 @@ class Sites:
         for one in asked:
             if one.site.kind == CACHES:
                 if ran.steps:
-                    took[one.site] = _of_operator(steps, ran.steps, one.site.operator)
+                    took[one.site] = _of_join(steps, ran.steps, one.site)
                 for site, profiled in found.items():
                     if site.kind == ORDER and site.operator == one.site.operator:
                         reoptimizer.saw(one.point, one.facts, one.option, None, profiled)
@@ -101,10 +101,13 @@ class Sites:
         self._points.pop(owner, None)
 
 
-def _of_operator(steps: Sequence[Step], ran: Sequence[StepRan], operator: int) -> float:
-    """Return what the statements of an operator took."""
-    both = zip(steps, ran, strict=True)
-    return sum(one.seconds for step, one in both if step.operator == operator)
+def _of_join(steps: Sequence[Step], ran: Sequence[StepRan], join: Site) -> float:
+    """Return what the statements of a join took, and those that have its pipelines in them."""
+    return sum(
+        one.seconds
+        for step, one in zip(steps, ran, strict=True)
+        if step.operator == join.operator or join in step.sites
+    )
 
 
 def _by_site(steps: Sequence[Step], ran: Sequence[StepRan]) -> dict[Site, float]:

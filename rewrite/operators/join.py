@@ -24,6 +24,7 @@ from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.join_graph import join_graph
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Site
+from cqlduck.rewrite.plan.segments import CACHES, can_have
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
@@ -71,8 +72,9 @@ class Combinations(Operator[Join]):
         if units is None:
             site = pipelines.site(self.node, number, pipe)
             chosen = None if site is None else self.writer.form.order(site)
-            return replace(pipe, site=site, order=chosen or pipe.order)
-        mine = units[pipe.changed]
+            join = Site(CACHES, number) if can_have(self.node) else None
+            return replace(pipe, site=site, join=join, order=chosen or pipe.order)
+        pipe, mine = replace(pipe, join=Site(CACHES, number)), units[pipe.changed]
         if len(mine) > 1:
             return pipe
         site = Site(ORDER, number, *mine)

@@ -62,6 +62,7 @@ class Pipeline:
         fresh: The places of inputs of which nothing from before the tick is met.
         implied: By column, what the conditions imply for the other inputs (`time_predicates`).
         site: Where its order is chosen, if there is a choice.
+        join: Where caches of the join are chosen, if it may have some.
     """
 
     changed: int
@@ -70,6 +71,7 @@ class Pipeline:
     fresh: frozenset[int]
     implied: Mapping[str, exp.Expr]
     site: Site | None = None
+    join: Site | None = None
 
 
 def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
@@ -287,6 +289,8 @@ def nested(
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
         if pipe.site is not None:
             mark(weight, pipe.site)
+        if pipe.join is not None:
+            mark(enter, pipe.join)
         rows = joined(
             {name: rows, other: legs[place]},
             [
