@@ -388,7 +388,8 @@ def test_a_cache_is_made_because_it_is_expected_to_save(
             one.pin("stages", "staged")
             slow_and_fast(one, range(14))
         assert ["2+3"] == cached(adaptive)
-        assert con.table("q").fetchall() == adaptive.table("q").fetchall()
+        answers = [sorted(one.table("q").fetchall()) for one in (con, adaptive)]
+        assert answers[0] == answers[1]
         assert_right(adaptive)
         ((point, before, after, by, reason),) = adaptive.sql(
             "SELECT point, from_option, to_option, chosen_by, reason FROM cql.plan_log "

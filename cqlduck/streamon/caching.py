@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from cqlduck.rewrite.plan.segments import Segments, segments_of_text, segments_text
 from cqlduck.rewrite.statements.join_caches import JoinCaches
+from cqlduck.rewrite.statements.join_probes import SAMPLED_TUPLES
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.cache_costs import Costs, least
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
@@ -67,9 +68,12 @@ class JoinCaching(Modelled):
         return FIRST_PROBES if self.about is None else max(FIRST_PROBES, len(self.about.alone))
 
     def forget(self) -> None:
-        """Forget what tuples matched."""
-        self.windows.clear()
-        self.deltas.clear()
+        """Forget what tuples matched before the last probe of each pipeline."""
+        for window in self.windows.values():
+            while len(window) > SAMPLED_TUPLES:
+                window.popleft()
+        while len(self.deltas) > 1:
+            self.deltas.popleft()
 
     def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick, and of what its probes have found, also the one of an order."""
