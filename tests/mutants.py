@@ -49,6 +49,7 @@ AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the
 SWAPS = "test_relation_rules.py::test_tuples_in_the_place_of_others_are_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
+CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
 FILTERS = "test_filters.py::test_"
@@ -95,6 +96,85 @@ FAMILIES = "test_families.py::test_"
 
 MUTANTS: tuple[Mutant, ...] = (
     # --------------------------------------------------------------------------- families
+    *_of(
+        "rewrite/operators/caches.py",
+        ("what has left a cache is met",
+         'return cached.where(after(column(LEAVE), parameter("t1")))', "return cached",
+         CACHED),
+    ),
+    *_of(
+        "rewrite/plan/segments.py",
+        ("a segment need not be linked",
+         "if not following:\n            return False",
+         "if not following:\n            return True",
+         "test_caches.py::test_segments_are_linked_by_equalities"),
+        ("what may end at any time is cached",
+         "        case _:\n            return False\n\n\ndef _is_linked",
+         "        case _:\n            return True\n\n\ndef _is_linked",
+         "test_caches.py::test_where_no_tuple_says_its_end_there_is_no_cache"),
+        ("columns come as the parts of a join have them",
+         "if joined.columns == node.columns:", "if True:",
+         f"{CACHED}[trace-closed]"),
+        ("a cache lacks what only conditions read",
+         "read = names_in(outside) | {c.name for c in node.columns}",
+         "read = {c.name for c in node.columns}",
+         CACHED),
+    ),
+    *_of(
+        "rewrite/statements/filling.py",
+        ("a cache is filled with what comes in the tick, too",
+         'return parameter("t0") if is_end else part', "return part",
+         CACHED),
+    ),
+    *_of(
+        "state/caches.py",
+        ("a cache is made empty", "if not is_first:", "if False:",
+         CACHED),
+        ("a cache that is not wanted any more stays",
+         "self._drop(names - {one.synopsis.name for one in wanted})", "pass",
+         "test_caches.py::test_a_pin_runs_where_it_may"),
+        ("a change that is undone leaves caches known",
+         "        self.kept = kept\n", "        del kept\n",
+         "test_caches.py::test_a_tick_that_fails_makes_no_cache"),
+        ("no view shows a cache that was made",
+         "inspection.refresh(self.database, self.catalogue, query)", "pass",
+         "test_caches.py::test_a_pin_runs_where_it_may"),
+    ),
+    *_of(
+        "state/retention.py",
+        ("what has left a cache stays",
+         "WHERE _cql_leave <= {until}\")\n    return int", "WHERE false\")\n    return int",
+         "test_caches.py::test_what_has_left_a_cache_is_forgotten"),
+    ),
+    *_of(
+        "cqlduck/engine/ticking.py",
+        ("what is worked out again goes on with its old caches",
+         "synopses, *self.caches.of(query.name))", "synopses,)",
+         "test_caches.py::test_a_query_that_is_worked_out_again_fills_its_caches_anew"),
+    ),
+    *_of(
+        "cqlduck/streamon/cache_costs.py",
+        ("a cache costs nothing to keep up to date", "yield FIXED + APPEND * rows / 2", "pass",
+         "test_caches.py::test_a_cache_has_to_be_kept_up_to_date"),
+        ("segments that overlap are compared",
+         "if not set(one) & set(first)]", "if one != first]",
+         "test_caches.py::test_all_sets_of_segments_without_a_common_input_are_searched"),
+    ),
+    *_of(
+        "cqlduck/streamon/caching.py",
+        ("a cache stays though it costs more than it brings",
+         "if stands > none and before and cost", "if False and before and cost",
+         "test_caches.py::test_a_cache_that_costs_more_than_it_brings_is_dropped"),
+        ("the probe of an order says nothing to caches",
+         "self._match(found.site.input, found.counts)\n            self.is_due", "self.is_due",
+         "test_caches.py::test_a_cache_is_made_because_it_is_expected_to_save"),
+    ),
+    *_of(
+        "cqlduck/sources/ahead.py",
+        ("a manifest that was replaced meanwhile is the old one",
+         "if manifest.exists() and dropzone.read_batch(", "if False and dropzone.read_batch(",
+         "test_ahead.py::test_a_manifest_that_is_written_anew_while_its_batch_is_read_counts"),
+    ),
     *_of(
         "rewrite/text/shapes.py",
         ("windows of a member have what came before it began",

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cqlduck
+from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
@@ -141,7 +142,9 @@ class Probing(choices.Drawn):
         about = facts.about
         if about is None or (isinstance(about, JoinPipeline) and about.tree is None):
             return None
-        return Wanted(about, self.drawn.random() < 0.5)
+        if isinstance(about, JoinCaches) and not about.pipelines:
+            return None
+        return Wanted(about, self.drawn.random() < 0.5, self.drawn.randrange(8))
 
 
 def played(case: Case, *, drawn: bool, **options: Any) -> list[tuple[object, ...]]:
@@ -166,6 +169,8 @@ def played(case: Case, *, drawn: bool, **options: Any) -> list[tuple[object, ...
                 con.advance(instant)
         query = con.queries["q"]
         if query.state == "active":
+            if drawn:
+                assert [] == con.check().filter("state = 'wrong'").fetchall()
             return sorted(con.changes("q").fetchall(), key=str)
         return [("failed", query.frontier)]
 

@@ -29,7 +29,7 @@ from cqlduck.rewrite.plan.segments import (
 )
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.statements.join_probes import JoinPipeline, names_of, profiled
+from cqlduck.rewrite.statements.join_probes import JoinPipeline, names_of, profiled, tree_of
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,11 @@ def _known(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCac
         # a pipeline that is always empty in the join may be one of a segment
         pipe = running.get(place) or pipelines.anywhere(node, place)
         known = JoinPipeline(Site(ORDER, number, place), names, pipe.order, graph)
-        known = profiled(writer, node, pipe, known)
         if place in running and pipelines.site(node, number, pipe) is not None:
-            known = replace(known, sample="", matches="")
-        found.append(known)
+            # its probe is that of its order
+            found.append(replace(known, tree=tree_of(node, pipe, graph)))
+        else:
+            found.append(profiled(writer, node, pipe, known))
     if any(pipe.tree is None for pipe in found):
         return JoinCaches(site, names, segments, graph)
     sizes = exp.select(

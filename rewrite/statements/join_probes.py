@@ -107,8 +107,8 @@ def profiled(
     writer: Writer, node: Join, pipe: pipelines.Pipeline, known: JoinPipeline
 ) -> JoinPipeline:
     """Return a pipeline with the statements of its probe, if it can be profiled."""
-    tree, (arm, *others) = known.graph.tree(pipe.changed), pipelines.arms(node)
-    if tree is None or others or arm.guarded or not all(map(_is_at_hand, node.inputs)):
+    tree = tree_of(node, pipe, known.graph)
+    if tree is None:
         return known
     changed = node.inputs[pipe.changed]
     create = exp.Create(
@@ -127,6 +127,14 @@ def profiled(
         sampled=frozenset(placeholders(create)),
         matched=frozenset(placeholders(matches)),
     )
+
+
+def tree_of(node: Join, pipe: pipelines.Pipeline, graph: JoinGraph) -> SpanningTree | None:
+    """Return the paths from the input that changes; None if the pipeline cannot be profiled."""
+    arm, *others = pipelines.arms(node)
+    if others or arm.guarded or not all(map(_is_at_hand, node.inputs)):
+        return None
+    return graph.tree(pipe.changed)
 
 
 def _sample(delta: Rows) -> exp.Select:
@@ -151,9 +159,10 @@ def _matches(
     combinations = StoredCombinations(node, writer)
     listed: list[exp.Expr] = []
     query = exp.select().from_(exp.alias_(temp_table(_SAMPLE), "sampled", table=True))
+    met = {other: combinations.of_input(pipe, other) for other in tree.others}
     for place in tree.others:
         path = replace(pipe, order=(pipe.changed, *tree.paths[place]), site=None)
-        legs = {other: combinations.of_input(pipe, other) for other in tree.paths[place]}
+        legs = {other: met[other] for other in tree.paths[place]}
         legs[pipe.changed] = Rows.of(temp_table(_SAMPLE), [*lifetime_names(stand_in.columns)])
         rows = pipelines.nested(counted, path, arm, legs)
         own = exp.select(_TUPLE, named(exp.Count(this=exp.Star()), "matches"))
