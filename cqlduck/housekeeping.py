@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
 from cqlduck.state import amend, answers, catalog_rows, netting, retention
@@ -128,7 +128,7 @@ class Housekeeping:
                 wrote = self._wrote.pop(query.name, 0)
                 kept = self.compiled[query.name.lower()].synopses
                 for synopsis in (*kept, *self.caches.of(query.name)):
-                    if synopsis.is_log or synopsis.reach is not None or synopsis.kind == CACHE:
+                    if synopsis.is_log or synopsis.reach is not None or synopsis.has_lifetimes:
                         room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
                         if room <= 0 and query.frontier is not None:
                             self._shorten(query, synopsis, query.frontier)
@@ -298,7 +298,7 @@ class Housekeeping:
         """Keep a trace or cache short, and see how much may come before it is worth a look."""
         if synopsis.is_log:
             self._compact(synopsis, frontier)
-        elif synopsis.kind == CACHE:
+        elif synopsis.has_lifetimes:
             left = retention.forget_left(self.database, synopsis.name, frontier)
             self._room[synopsis.name] = max(self.trace_room, left)
         elif synopsis.reach is not None and not self.catalogue.amends(query):

@@ -39,6 +39,7 @@ class Costs:
     Attributes:
         matches: Of the pipelines what their tuples match, by the input that changes.
         orders: The orders of all pipelines, by the same.
+        ends: The inputs whose tuples say when they end.
         running: The inputs whose pipelines are not always empty in the whole join.
         alive: How many rows each input has.
         delta: How many rows of each input begin or end in a tick.
@@ -46,6 +47,7 @@ class Costs:
 
     matches: Mapping[int, Matches]
     orders: Mapping[int, Order]
+    ends: Collection[int]
     running: Collection[int]
     alive: Sequence[float]
     delta: Sequence[float]
@@ -80,6 +82,9 @@ class Costs:
             if changing:
                 rows = sum(self._rows(place, segment) for place in changing)
                 yield FIXED + APPEND * rows / 2
+                if not set(segment) <= set(self.ends):
+                    # what ends is searched for
+                    yield 2 * FIXED + SCAN * self.rows_of(segment)
             if any(place in self.running for place in changing):
                 first = self.orders[changing[0]]
                 rest = tuple(dict.fromkeys((segment, *units_of(first, inside))))

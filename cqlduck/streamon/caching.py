@@ -131,7 +131,9 @@ class JoinCaching(Modelled):
                 # that is the one to which its own point would come
                 if len(orders[place]) - 1 <= MAX_SEARCHED:
                     orders[place] = optimum(matches[place], orders[place])
-        return Costs(matches, orders, self.about.running, self.alive, self._means())
+        return Costs(
+            matches, orders, self.about.ends, self.about.running, self.alive, self._means()
+        )
 
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return other caches, if they are expected to save enough, or to cost less than none."""

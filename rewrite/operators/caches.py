@@ -1,10 +1,11 @@
-"""The cache of a segment of a join: the combinations of its inputs, with lifetimes.
+"""The cache of a segment of a join: the combinations of its inputs (thesis, section 5.4).
 
     C = R₂ ⋈ R₃        ΔC = ΔR₂ ⋈ R₃  +  (R₂ + ΔR₂) ⋈ ΔR₃
 
-What begins in the tick is appended. What ends is not deleted: each row says when it leaves, and
-what has left is forgotten from time to time. So the rows with enter ≤ t₀ and leave > t₁ are what
-stands (thesis, section 5.4; `plan.segments` says which segments may have one).
+`plan.segments` says which segments may have one. What begins in the tick is appended. If the inputs
+say when their tuples end, so do the rows of the cache, and what has left is forgotten from time to
+time: what stands are the rows with leave > t₁. If not, the cache has what stands, and what ends is
+deleted before anything meets it.
 """
 
 from __future__ import annotations
@@ -15,34 +16,54 @@ from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.plan import Cache, Column
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
     WEIGHT,
     after,
+    begun,
+    forever,
     lifetime_names,
+    named,
+    once,
     parameter,
+    qualified,
+    references,
+    same,
     state_table,
+    temp_table,
+    until,
 )
+from cqlduck.rewrite.relalg.values import identity, identity_columns
+
+COUNT, PLACE, ROW = "_cql_n", "_cql_place", "_cql_row"
 
 
 class CachedSegment(Operator[Cache]):
-    """All combinations of the segment."""
+    """All combinations of a segment, each with its lifetime."""
 
     def keep(self) -> None:
         """Keep what begins or ends in the tick, and append what begins."""
         times = tuple(Column(name, "BIGINT") for name in (ENTER, LEAVE, WEIGHT))
         self.writer.synopsis(self.node, CACHE, (*self.node.columns, *times))
+        self.keep_delta()
+        self.append(self.lives().where(after(column(ENTER), parameter("t0"))))
+
+    def keep_delta(self) -> None:
+        """Keep what begins or ends in the tick, unless the join keeps it."""
         if not self._is_kept_below:
             lives = self.writer.lives(self.node.input).query()
             self.writer.delta(self.node, lives, "what begins or ends in the segment")
-        begun = self.lives().where(after(column(ENTER), parameter("t0")))
-        append = exp.insert(begun.query(), self._table)
-        self.writer.update(self.node, "append to the cache what begins in the segment", append)
+
+    def append(self, begun: Rows) -> None:
+        """Append rows to the cache when all have read it."""
+        tree = exp.insert(begun.query(), self.table)
+        self.writer.update(self.node, "append to the cache what begins in the segment", tree)
 
     @property
-    def _table(self) -> exp.Table:
+    def table(self) -> exp.Table:
+        """The cache."""
         return state_table(self.writer.table(self.node, CACHE))
 
     @property
@@ -62,5 +83,63 @@ class CachedSegment(Operator[Cache]):
 
     def standing(self) -> Rows:
         """Return the lifetimes that cover the whole tick."""
-        cached = Rows.of(self._table, lifetime_names(self.node.columns))
+        cached = Rows.of(self.table, lifetime_names(self.node.columns))
         return cached.where(after(column(LEAVE), parameter("t1")))
+
+
+class StandingSegment(CachedSegment):
+    """The combinations of a segment that stand, each tuple as often as it is there."""
+
+    def keep(self) -> None:
+        """Delete what ends in the tick, before anything meets the cache; append what stays."""
+        self.writer.synopsis(self.node, CACHE, self.node.columns)
+        self.keep_delta()
+        ended = f"_cql_ended_{self.writer.instance(self.node)}"
+        self.writer.keep(self.node, ended, self._ended(), "what ends in the segment")
+        gone = exp.delete(self.table).where(
+            exp.In(this=column("rowid"), query=self._numbered(ended).subquery())
+        )
+        purpose = "delete from the cache what ends in the segment"
+        self.writer.first(self.node, purpose, gone, needs=frozenset({ended}))
+        # what neither ends in the tick nor stood before it begins in it
+        stays = after(column(LEAVE), parameter("t1"))
+        self.append(self.lives().where(stays).project(references(self.node.columns), "begun"))
+
+    def _ended(self) -> exp.Select:
+        """Return (columns, `_cql_n`): how many of each tuple end that stood."""
+        # what stood and is among the lifetimes of the tick ends in it
+        stood = until(column(ENTER), parameter("t0"))
+        total = cast(exp.Sum(this=column(WEIGHT)), "BIGINT")
+        keys = identity_columns(self.node.columns)
+        listed = [*references(self.node.columns), named(total, COUNT)]
+        return self.lives().where(stood).select(listed, group=keys, alias="ended")
+
+    def _numbered(self, ended: str) -> exp.Select:
+        """Return the rows of the cache that are the first n of those which are the same."""
+        place = exp.Window(this=exp.RowNumber(), partition_by=[exp.column("rowid", table="ended")])
+        numbered = (
+            exp.select(
+                named(exp.column("rowid", table="kept"), ROW),
+                qualified("ended", COUNT),
+                named(place, PLACE),
+            )
+            .from_(self.table.as_("kept"))
+            .join(temp_table(ended).as_("ended"), on=same(self._of("ended"), self._of("kept")))
+        )
+        few = exp.LTE(this=column(PLACE), expression=column(COUNT))
+        return exp.select(column(ROW)).from_(numbered.subquery("numbered")).where(few)
+
+    def _of(self, table: str) -> list[exp.Expr]:
+        """Return what tells tuples of a table from each other."""
+        found: list[exp.Expr] = []
+        for known in self.node.columns:
+            value = qualified(table, known.name)
+            own = identity(value, known.type)
+            found += [value] if own is None else [value, own]
+        return found
+
+    def standing(self) -> Rows:
+        """Return what is there throughout the tick, as lifetimes without an end."""
+        cached = Rows.of(self.table, [c.name for c in self.node.columns])
+        times = [begun(), named(forever(), LEAVE), once()]
+        return cached.project([*references(self.node.columns), *times], "cached")

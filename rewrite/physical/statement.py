@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.relalg.elements import LEAVE
 from cqlduck.rewrite.text.time import Duration
 
 CACHE = "cache"
@@ -34,6 +35,11 @@ class Synopsis:
     columns: tuple[Column, ...]
     reach: Duration | None = None
     is_log: bool = False
+
+    @property
+    def has_lifetimes(self) -> bool:
+        """Whether its rows say when they leave."""
+        return any(known.name == LEAVE for known in self.columns)
 
 
 @dataclass(frozen=True)

@@ -270,9 +270,18 @@ class Writer:
         """Add a statement that runs once for each instant of a temporary table."""
         self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
 
-    def first(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
-        """Add a statement that runs before the deltas that are written after it."""
-        self.statements.append(Statement(self.number(node), purpose, tree))
+    def first(
+        self, node: Plan, purpose: str, tree: exp.Expr, needs: frozenset[str] = frozenset()
+    ) -> None:
+        """Add a statement that runs before the deltas that are written after it.
+
+        Args:
+            node: The node.
+            purpose: What it is for.
+            tree: The statement.
+            needs: The temporary tables without which it does nothing.
+        """
+        self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
 
     def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
         """Add a statement that brings a synopsis up to date."""

@@ -9,13 +9,14 @@ Here a cache is whole: it has all combinations of the segment, not those for key
 for. So it serves all pipelines of the inputs outside of the segment, and a join with caches is a
 join of caches and inputs: a tree of MJoins, which the paper finds among its plans (section 5.9).
 
-A segment is linked by equalities. A combination is never deleted from its cache: when it begins,
-all of its inputs have to say when it ends. So they are windows in time, or never expire.
+A segment is linked by equalities. If all of its inputs are windows in time, each combination says
+when it ends as soon as it begins, and its cache never has to find it. Otherwise the cache has what
+stands, and what ends is deleted; that is for inputs of which each tuple is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -37,6 +38,8 @@ from cqlduck.rewrite.plan.nodes import (
     Join,
     Plan,
     Project,
+    RelationScan,
+    RowWindow,
     Sample,
     TimeWindow,
     UnionAll,
@@ -69,28 +72,50 @@ def segments_of(node: Join) -> Iterator[Segment]:
     if not can_have(node):
         return
     graph = join_graph(node)
-    fit = [place for place, plan in enumerate(node.inputs) if _says_its_end(plan)]
+    fit = {place for place, plan in enumerate(node.inputs) if says_its_end(plan)}
+    stored = {
+        place
+        for place, plan in enumerate(node.inputs)
+        if properties(plan).has_unit_weights and _is_over(plan, _is_stored)
+    }
     for count in range(2, len(node.inputs)):
-        yield from (one for one in combinations(fit, count) if _is_linked(graph, one))
+        for segment in combinations(sorted(fit | stored), count):
+            if (fit.issuperset(segment) or stored.issuperset(segment)) and _is_linked(
+                graph, segment
+            ):
+                yield segment
 
 
-def _says_its_end(plan: Plan) -> bool:
+def says_its_end(plan: Plan) -> bool:
     """Return whether each tuple of an input says when it ends as soon as it begins."""
+    return _is_over(plan, _is_window)
+
+
+def _is_window(plan: Plan) -> bool:
+    return isinstance(plan, TimeWindow) and not properties(plan).is_instantaneous
+
+
+def _is_stored(plan: Plan) -> bool:
+    if isinstance(plan, RelationScan):
+        return not plan.source.is_query
+    return isinstance(plan, RowWindow) or _is_window(plan)
+
+
+def _is_over(plan: Plan, is_leaf: Callable[[Plan], bool]) -> bool:
+    """Return whether there is nothing but linear operators that cannot raise above some leaves."""
     match plan:
-        case TimeWindow():
-            return not properties(plan).is_instantaneous
         case Filter():
-            return not guards.may_raise(plan) and _says_its_end(plan.input)
+            return not guards.may_raise(plan) and _is_over(plan.input, is_leaf)
         case Project():
             types = {c.name: c.type for c in plan.input.columns}
             raises = any(can_raise(expression, types) for expression in plan.expressions)
-            return not raises and _says_its_end(plan.input)
+            return not raises and _is_over(plan.input, is_leaf)
         case Sample():
-            return _says_its_end(plan.input)
+            return _is_over(plan.input, is_leaf)
         case UnionAll():
-            return all(map(_says_its_end, plan.inputs))
+            return all(_is_over(inner, is_leaf) for inner in plan.inputs)
         case _:
-            return False
+            return is_leaf(plan)
 
 
 def _is_linked(graph: JoinGraph, segment: Segment) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.rewrite.operators import at_boundaries, hopping
-from cqlduck.rewrite.operators.caches import CachedSegment
+from cqlduck.rewrite.operators.caches import CachedSegment, StandingSegment
 from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
@@ -68,7 +68,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
-from cqlduck.rewrite.plan.segments import divided
+from cqlduck.rewrite.plan.segments import divided, says_its_end
 from cqlduck.rewrite.text.time import Clock
 
 Condition = Callable[[Any, Place], bool]
@@ -120,6 +120,10 @@ def _is_read_by_several(node: Plan, place: Place) -> bool:
     return place.readers.get(id(node), 0) > 1
 
 
+def _ends_are_said(node: Cache, place: Place) -> bool:
+    return all(map(says_its_end, node.input.inputs))
+
+
 ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     StreamScan: (Alternative(Stream),),
     RelationScan: (
@@ -166,7 +170,10 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(Dstream, lambda node, _: node.kind == "dstream", "DSTREAM"),
         Alternative(Rstream, reason="RSTREAM"),
     ),
-    Cache: (Alternative(CachedSegment),),
+    Cache: (
+        Alternative(CachedSegment, _ends_are_said, "its inputs are windows in time"),
+        Alternative(StandingSegment),
+    ),
     Trace: (
         Alternative(
             Moments,

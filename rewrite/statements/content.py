@@ -221,9 +221,10 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
             columns = _without(node.columns, _loose(rest, node.input))
         case "cache", Cache():
             held = rest.standing(node.input)
-            stays = exp.GT(this=column(LEAVE), expression=parameter("t1"))
-            kept = table.where(stays, alias="cache")
-            columns = _without(columns, {WEIGHT})
+            if synopsis.has_lifetimes:
+                stays = exp.GT(this=column(LEAVE), expression=parameter("t1"))
+                kept = table.where(stays, alias="cache")
+                columns = _without(columns, {WEIGHT})
         case "content", _:
             boundary = named(at_boundaries.last_boundary(node), at_boundaries.BOUNDARY)
             listed = [*references(node.columns), boundary, column(WEIGHT)]

@@ -13,7 +13,7 @@ from cqlduck.rewrite.plan import Cache, Join, Plan, Source, unique
 from cqlduck.rewrite.plan.segments import Caches, Segment, part_of, segments_of
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.elements import lifetime_names, parameter, state_table
+from cqlduck.rewrite.relalg.elements import parameter, state_table
 from cqlduck.rewrite.statements.at_rest import AtRest
 
 
@@ -56,7 +56,7 @@ def filled(writer: Writer) -> tuple[Filled, ...]:
         if isinstance(node, Cache):
             synopsis = tables[writer.table(node, CACHE)]
             content = rest.standing(node.input)
-            listed = [exp.column(name, quoted=True) for name in lifetime_names(node.columns)]
+            listed = [exp.column(known.name, quoted=True) for known in synopsis.columns]
             insert = exp.insert(content.project(listed).query(), state_table(synopsis.name))
             tree = insert.transform(_before)
             sql = tree.sql("duckdb", pretty=True)

@@ -23,6 +23,7 @@ from cqlduck.rewrite.plan.segments import (
     CACHES,
     Segment,
     Segments,
+    says_its_end,
     segments_of,
     segments_of_text,
     segments_text,
@@ -41,6 +42,8 @@ class JoinCaches:
         names: Its inputs, for people to read.
         segments: The segments that may have a cache.
         graph: The join graph.
+        ends: The inputs whose tuples say when they end: segments of others have to be searched
+            for what ends.
         running: The inputs whose pipelines are not always empty.
         pipelines: The pipelines of all inputs, with probes where there is no choice of an order;
             none if not all can be profiled.
@@ -52,6 +55,7 @@ class JoinCaches:
     names: tuple[str, ...]
     segments: Segments
     graph: JoinGraph
+    ends: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
     pipelines: tuple[JoinPipeline, ...] = ()
     sizes: str = ""
@@ -101,6 +105,7 @@ def _is_bounded(writer: Writer, node: Join) -> bool:
 def _known(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCaches:
     number, names, graph = writer.number(node), names_of(node), join_graph(node)
     site = Site(CACHES, number)
+    ends = tuple(place for place, plan in enumerate(node.inputs) if says_its_end(plan))
     running = {pipe.changed: pipe for pipe in pipelines.of(writer.clock, node)}
     found = []
     for place in range(len(node.inputs)):
@@ -113,7 +118,7 @@ def _known(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCac
         else:
             found.append(profiled(writer, node, pipe, known))
     if any(pipe.tree is None for pipe in found):
-        return JoinCaches(site, names, segments, graph)
+        return JoinCaches(site, names, segments, graph, ends)
     sizes = exp.select(
         *(_count(writer.alive(plan)) for plan in node.inputs),
         *(_count(writer.lives(plan)) for plan in node.inputs),
@@ -123,6 +128,7 @@ def _known(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCac
         names,
         segments,
         graph,
+        ends,
         tuple(running),
         tuple(found),
         sizes.sql("duckdb"),

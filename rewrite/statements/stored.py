@@ -108,7 +108,7 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["names"] = tuple(values["names"])
         values["segments"] = tuple(map(tuple, values["segments"]))
         values["sized"] = frozenset(values["sized"])
-        values["running"] = tuple(values["running"])
+        values["ends"], values["running"] = tuple(values["ends"]), tuple(values["running"])
         pipelines = [_ordered(one) for one in values.pop("pipelines")]
         found = tuple(one for one in pipelines if isinstance(one, JoinPipeline))
         return JoinCaches(**values, pipelines=found)
