@@ -485,11 +485,34 @@ def test_a_cache_that_costs_more_than_it_brings_is_dropped() -> None:
     made.windows = {0: [(1, 1)] * 9, 1: [(50, 50)] * 9, 2: [(50, 50)] * 9}  # type: ignore[assignment]
     made.alive = (10, 10_000, 10_000)
     made.deltas.append((0, 500, 500))
+    made.budget.ticks = 1e6
     facts = caching.Facts(1000, about=made.about)
     option, reason = made.better("2+3", 1e-4, facts) or ("", "")
     assert "none" == option
     assert "the caches cost more than they bring" in reason
     assert made.better("none", 1e-4, facts) is None
+
+
+def test_there_is_no_cache_without_room_and_time() -> None:
+    made = caching.JoinCaching(modelled.Budget())
+    with cqlduck.connect(adaptive=False) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+        made.about = about(con)
+    made.windows = {0: [(3, 9)] * 9, 1: [(9, 3)] * 9, 2: [(9, 3)] * 9}  # type: ignore[assignment]
+    made.alive = (10, 100_000, 100_000)
+    made.deltas.append((90_000, 0, 0))
+    facts = caching.Facts(90_000, about=made.about)
+    # 300,000 rows are made in some 50 ms
+    known = made.costs()
+    assert known is not None
+    assert 0.03 < known.filling((1, 2)) < 0.1
+    made.budget.ticks = 0.2
+    assert made.better("none", 1e-6, facts) is None
+    made.budget.ticks = 2.0
+    assert ("2+3", "a tick") == tuple(word[:6] for word in made.better("none", 1e-6, facts) or ())
+    made.alive = (10, 1_000_000, 1_000_000)
+    made.budget.ticks = 1e6
+    assert made.better("none", 1e-6, facts) is None
 
 
 def test_joins_of_a_plan_have_the_segments_that_the_plan_has(con: cqlduck.Connection) -> None:

@@ -64,6 +64,11 @@ class Costs:
         ]
         return sum(found) / len(found) if found else 0.0
 
+    def filling(self, segment: Segment) -> float:
+        """Return the seconds that it takes to make the cache of a segment."""
+        scanned = sum(self.alive[place] for place in segment)
+        return FIXED * len(segment) + SCAN * scanned + (ROW + APPEND) * self.rows_of(segment)
+
     def of(self, segments: Segments) -> float:
         """Return the seconds of a tick with caches of some segments."""
         return sum(self._parts(segments))

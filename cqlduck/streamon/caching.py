@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from cqlduck.rewrite.plan.segments import Segments, segments_of_text, segments_text
+from cqlduck.rewrite.plan.segments import Segment, Segments, segments_of_text, segments_text
 from cqlduck.rewrite.statements.join_caches import JoinCaches
 from cqlduck.rewrite.statements.join_probes import SAMPLED_TUPLES
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
@@ -26,6 +26,15 @@ from cqlduck.streamon.points import NONE, Facts
 
 LEAST_SAVED = 0.1
 """Which part of the time of its statements caches have to save to be made."""
+
+MAX_ROWS = 1_000_000
+"""How many rows a cache may have: the memory of more would be missed elsewhere."""
+
+FILLING_FRACTION = 0.1
+"""Which part of the time of all ticks so far it may take to make a cache.
+
+As it saves a tenth of the time to come, it has paid for itself when ticks have run as long again.
+"""
 
 KNOWN_TICKS = 8
 """From how many of the last probes it follows how many rows a delta has."""
@@ -135,6 +144,11 @@ class JoinCaching(Modelled):
             matches, orders, self.about.ends, self.about.running, self.alive, self._means()
         )
 
+    def _fits(self, known: Costs, segment: Segment) -> bool:
+        """Return whether there is room for the cache of a segment, and time to make it."""
+        is_small = known.rows_of(segment) <= MAX_ROWS
+        return is_small and known.filling(segment) <= FILLING_FRACTION * self.budget.ticks
+
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return other caches, if they are expected to save enough, or to cost less than none."""
         if taken is None:
@@ -145,7 +159,7 @@ class JoinCaching(Modelled):
         if known is None or self.about is None:
             return None
         before = segments_of_text(now) or ()
-        after, cost = least(known, self.about.segments)
+        after, cost = least(known, [one for one in self.about.segments if self._fits(known, one)])
         stands, none = known.of(before), known.of(())
         if stands > none and before and cost > (1 - LEAST_SAVED) * none:
             return NONE, f"the caches cost more than they bring: {_compared(none, stands)}"
