@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -385,6 +386,17 @@ def test_a_cache_has_to_be_kept_up_to_date() -> None:
     assert searched.of(((1, 2),)) == pytest.approx(
         known.of(((1, 2),)) + 2 * FIXED + SCAN * searched.rows_of((1, 2))
     )
+
+
+def test_what_never_changes_has_as_many_rows_as_others_met_there() -> None:
+    chain = Matches(SpanningTree(0, ((), (1,), (1, 2))), {(2, 10): 1, (4, 8): 1, (0, 0): 2})
+    orders = {0: (0, 1, 2), 1: (1, 2, 0), 2: (2, 1, 0)}
+    known = Costs({0: chain}, orders, (), (0, 1, 2), (10, 1000, 70), (10, 0, 0))
+    # 6 rows of R₂ have met 18 of R₃
+    assert 3000 == known.rows_of((1, 2))
+    star = Matches(SpanningTree(0, ((), (1,), (2,))), {(2, 10): 1})
+    unknown = Costs({0: star}, orders, (), (0, 1, 2), (10, 1000, 70), (10, 0, 0))
+    assert math.inf == unknown.rows_of((1, 2)) == unknown.of(((1, 2),))
 
 
 def test_of_a_segment_that_hardly_changes_there_is_a_cache() -> None:

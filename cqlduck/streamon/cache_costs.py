@@ -14,6 +14,7 @@ sample says (`join_orders`); so a cache has |R| · N(S) rows, by each of its inp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,7 @@ class Costs:
     delta: Sequence[float]
 
     def rows_of(self, unit: Segment) -> float:
-        """Return how many rows an input has, or the cache of a segment."""
+        """Return how many rows an input has, or the cache of a segment; infinity is not known."""
         if len(unit) == 1:
             return self.alive[unit[0]]
         met = mask_of(unit)
@@ -62,7 +63,21 @@ class Costs:
             for place in unit
             if place in self.matches
         ]
-        return sum(found) / len(found) if found else 0.0
+        found = found or [*self._met_on_the_way(unit)]
+        return sum(found) / len(found) if found else math.inf
+
+    def _met_on_the_way(self, segment: Segment) -> Iterator[float]:
+        """Yield how many rows a segment has whose inputs never change, by what others met there.
+
+        Of the rows of its first input on the way each is taken to match as many as those did.
+        """
+        for root, known in self.matches.items():
+            paths = known.tree.paths
+            first = min(segment, key=lambda place: len(paths[place]))
+            is_on_the_way = all(first in paths[place] for place in segment)
+            came = known.size(1 << first)
+            if root not in segment and is_on_the_way and came:
+                yield self.alive[first] * known.size(mask_of(segment)) / came
 
     def filling(self, segment: Segment) -> float:
         """Return the seconds that it takes to make the cache of a segment."""

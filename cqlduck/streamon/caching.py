@@ -10,6 +10,7 @@ they bring are dropped at the next probe, at whatever gain, as the paper does (s
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -161,6 +162,8 @@ class JoinCaching(Modelled):
         before = segments_of_text(now) or ()
         after, cost = least(known, [one for one in self.about.segments if self._fits(known, one)])
         stands, none = known.of(before), known.of(())
+        if math.isinf(stands):
+            return None
         if stands > none and before and cost > (1 - LEAST_SAVED) * none:
             return NONE, f"the caches cost more than they bring: {_compared(none, stands)}"
         if after == before or cost > (1 - LEAST_SAVED) * stands:
