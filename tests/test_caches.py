@@ -399,6 +399,22 @@ def test_what_never_changes_has_as_many_rows_as_others_met_there() -> None:
     assert math.inf == unknown.rows_of((1, 2)) == unknown.of(((1, 2),))
 
 
+def test_what_a_path_outside_of_a_segment_leads_to_says_nothing_of_it() -> None:
+    """In a cycle each input is met on the shortest path, which need not be that of the segment."""
+    paths = ((), (1,), (2,), (1, 3))
+    known = Costs(
+        {0: Matches(SpanningTree(0, paths), {(2, 3, 5): 1})},
+        {place: (place, *({0, 1, 2, 3} - {place})) for place in range(4)},
+        range(4),
+        range(4),
+        (10, 10, 10, 10),
+        (5, 0, 0, 0),
+    )
+    assert 20 == known.rows_of((0, 1))
+    # R₄ is linked to R₃ too, but was met over R₂
+    assert math.inf == known.rows_of((0, 2, 3))
+
+
 def test_of_a_segment_that_hardly_changes_there_is_a_cache() -> None:
     known = three((1000, 1, 1), (100_000, 50_000, 50_000), 2)
     segments, cost = least(known, [(0, 1), (1, 2), (0, 2)])

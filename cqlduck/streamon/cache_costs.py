@@ -57,14 +57,24 @@ class Costs:
         """Return how many rows an input has, or the cache of a segment; infinity is not known."""
         if len(unit) == 1:
             return self.alive[unit[0]]
+        if not all(self._is_profiled(place, unit) for place in unit if self.delta[place]):
+            return math.inf
         met = mask_of(unit)
         found = [
             self.alive[place] * self.matches[place].size(met & ~(1 << place))
             for place in unit
-            if place in self.matches
+            if self._is_profiled(place, unit)
         ]
         found = found or [*self._met_on_the_way(unit)]
         return sum(found) / len(found) if found else math.inf
+
+    def _is_profiled(self, place: int, segment: Segment) -> bool:
+        """Return whether it is known what an input matches in a segment: no path leads outside."""
+        known = self.matches.get(place)
+        if known is None:
+            return False
+        others = [known.tree.paths[at] for at in segment if at != place]
+        return all(set(path) <= set(segment) for path in others)
 
     def _met_on_the_way(self, segment: Segment) -> Iterator[float]:
         """Yield how many rows a segment has whose inputs never change, by what others met there.
@@ -74,7 +84,10 @@ class Costs:
         for root, known in self.matches.items():
             paths = known.tree.paths
             first = min(segment, key=lambda place: len(paths[place]))
-            is_on_the_way = all(first in paths[place] for place in segment)
+            is_on_the_way = all(
+                first in paths[at] and set(paths[at][paths[at].index(first) :]) <= set(segment)
+                for at in segment
+            )
             came = known.size(1 << first)
             if root not in segment and is_on_the_way and came:
                 yield self.alive[first] * known.size(mask_of(segment)) / came

@@ -147,7 +147,8 @@ class JoinCaching(Modelled):
 
     def _fits(self, known: Costs, segment: Segment) -> bool:
         """Return whether there is room for the cache of a segment, and time to make it."""
-        is_small = known.rows_of(segment) <= MAX_ROWS
+        says_ends = set(segment) <= set(known.ends)
+        is_small = says_ends and known.rows_of(segment) <= MAX_ROWS
         return is_small and known.filling(segment) <= FILLING_FRACTION * self.budget.ticks
 
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:

@@ -106,6 +106,9 @@ def _known(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCac
     number, names, graph = writer.number(node), names_of(node), join_graph(node)
     site = Site(CACHES, number)
     ends = tuple(place for place, plan in enumerate(node.inputs) if says_its_end(plan))
+    if not any(set(segment) <= set(ends) for segment in segments):
+        # others are there for who asks for them
+        return JoinCaches(site, names, segments, graph, ends)
     running = {pipe.changed: pipe for pipe in pipelines.of(writer.clock, node)}
     found = []
     for place in range(len(node.inputs)):
