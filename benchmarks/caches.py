@@ -27,10 +27,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import statistics
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Protocol
 
 import joins
@@ -58,8 +56,6 @@ SPAN = 200
 MERCHANTS, DEVICES, ADDRESSES = 500, 2000, 1_000_000
 SLOW = 0.01
 """Which part of the tuples are sessions, and places of devices, and reports."""
-
-HERE = Path(__file__).parent
 
 
 class Workload(Protocol):
@@ -132,26 +128,7 @@ def workload(name: str, rows: int, seed: int = 0) -> Workload:
     return Payments(rows, seed) if name == "payments" else Point(name, rows, seed)
 
 
-@dataclass
-class Contestant:
-    """A database with the query.
-
-    Attributes:
-        con: The connection.
-        seconds: What each tick took.
-    """
-
-    con: cqlduck.Connection
-    seconds: list[float] = field(default_factory=list)
-
-    def tick(self, batch: Mapping[str, pa.Table], to: int) -> None:
-        """Run a tick."""
-        started = time.perf_counter()
-        self.con.tick(batch, to=to)
-        self.seconds.append(time.perf_counter() - started)
-
-
-def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) -> Contestant:
+def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) -> joins.Contestant:
     """Return a fresh database in memory, perhaps with caches that are pinned."""
     con = stack.enter_context(cqlduck.connect(threads=2))
     con.execute(work.streams)
@@ -159,7 +136,7 @@ def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) 
     con.pin(STAGES, STAGED)
     if option is not None:
         con.pin(CACHES, option, "q")
-    return Contestant(con)
+    return joins.Contestant(con)
 
 
 def tried(name: str, rows: int) -> Mapping[str, float]:
@@ -259,14 +236,6 @@ def run(name: str, ticks: int, rows: int) -> Row:
 BEGIN, END = "<!-- caches -->\n", "<!-- end of caches -->\n"
 
 
-def write(text: str) -> None:
-    """Put the section into ADAPTIVITY.md, in place of an older one."""
-    path = HERE / "ADAPTIVITY.md"
-    whole = path.read_text(encoding="utf-8") if path.exists() else ""
-    before, _, after = whole.partition(BEGIN)
-    path.write_text(f"{before.rstrip()}\n\n{BEGIN}{text}{END}{after.partition(END)[2]}")
-
-
 def main() -> None:
     """Run, and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -286,13 +255,15 @@ def main() -> None:
     if given.write:
         listed = (HEAD, ["---:"] * len(HEAD), *(row.cells for row in rows))
         body = ["| " + " | ".join(row) + " |" for row in listed]
-        write(
+        joins.write(
             "# Caches of joins\n\n"
             f"`python benchmarks/caches.py --ticks {given.ticks} --workloads {given.workloads} "
             f"--rows {given.rows} --write`\n\n"
             "Joins of four inputs: with the rates and selectivities of table 5.2 of the thesis, "
             "and payments against three windows. `2+3` is the cache of the second and third input. "
-            "`caches.py` says what is compared.\n\n" + "\n".join(body) + "\n"
+            "`caches.py` says what is compared.\n\n" + "\n".join(body) + "\n",
+            BEGIN,
+            END,
         )
 
 

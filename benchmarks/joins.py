@@ -254,12 +254,12 @@ def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 BEGIN, END = "<!-- joins -->\n", "<!-- end of joins -->\n"
 
 
-def write(text: str) -> None:
-    """Put the section into ADAPTIVITY.md, in place of an older one."""
+def write(text: str, begin: str, end: str) -> None:
+    """Put a section into ADAPTIVITY.md, in place of an older one, between two marks."""
     path = HERE / "ADAPTIVITY.md"
     whole = path.read_text(encoding="utf-8") if path.exists() else ""
-    before, _, after = whole.partition(BEGIN)
-    path.write_text(f"{before.rstrip()}\n\n{BEGIN}{text}{END}{after.partition(END)[2]}")
+    before, _, after = whole.partition(begin)
+    path.write_text(f"{before.rstrip()}\n\n{begin}{text}{end}{after.partition(end)[2]}")
 
 
 def main() -> None:
@@ -285,7 +285,9 @@ def main() -> None:
             f"`python benchmarks/joins.py --ticks {given.ticks} --points {given.points} "
             f"--rows {given.rows} --write`\n\n"
             "Four windows joined on one attribute, with the rates and selectivities of table 5.2 "
-            "of the thesis. `joins.py` says what is compared.\n\n" + "\n".join(body) + "\n"
+            "of the thesis. `joins.py` says what is compared.\n\n" + "\n".join(body) + "\n",
+            BEGIN,
+            END,
         )
 
 

@@ -191,7 +191,7 @@ class Tick:
         values = _instants_of(query, plan.until, plan.first)
         filling = 0.0
         if chosen.form.caches or self.caches.of(query.name):
-            caches = compiled.steps.caches.get(chosen.form, ())
+            caches = compiled.steps.fills(chosen.form)
             began = wall.perf_counter()
             self.caches.prepare(query, caches, values, is_first=is_first)
             filling = wall.perf_counter() - began

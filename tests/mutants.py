@@ -997,7 +997,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "greatest(qualified(name, ENTER)", "least(qualified(name, ENTER)",
          "test_papers.py::test_chapter_example_2"),
         ("a combination ends with its last tuple",
-         "least(qualified(name, LEAVE)", "greatest(qualified(name, LEAVE)",
+         "return least(*leaves)", "return greatest(*leaves)",
          "test_papers.py::test_chapter_example_2"),
         ("a pipeline is left out for what is fresh on its right",
          "fresh & before:", "fresh:",

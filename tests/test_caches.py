@@ -189,6 +189,7 @@ def test_a_pin_runs_where_it_may(con: cqlduck.Connection) -> None:
     assert [("2+3", "user")] == stands
     assert "caches of operator 1: 2+3, chosen by user" in con.explain("q")
     assert "append to the cache what begins in the segment" in con.explain("q")
+    assert "fill a cache, when it is made" in con.explain("q")
     ((shown,),) = con.sql("SELECT sql FROM cql.operators WHERE number = 1").fetchall()
     assert "_of_2_3_cache" in shown
     con.pin(CACHES, None, "q")

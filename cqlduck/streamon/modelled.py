@@ -124,7 +124,7 @@ class Modelled(Policy):
 
     @abstractmethod
     def drops(self) -> Sequence[float]:
-        """Return of all tuples which part each of the ordered things drops."""
+        """Return of all tuples which part each filter or input drops."""
 
     @abstractmethod
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:

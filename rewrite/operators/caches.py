@@ -29,13 +29,14 @@ from cqlduck.rewrite.relalg.elements import (
     once,
     parameter,
     qualified,
+    qualified_identity,
     references,
     same,
     state_table,
     temp_table,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity, identity_columns
+from cqlduck.rewrite.relalg.values import identity_columns
 
 COUNT, PLACE, ROW = "_cql_n", "_cql_place", "_cql_row"
 
@@ -117,6 +118,7 @@ class StandingSegment(CachedSegment):
     def _numbered(self, ended: str) -> exp.Select:
         """Return the rows of the cache that are the first n of those which are the same."""
         place = exp.Window(this=exp.RowNumber(), partition_by=[exp.column("rowid", table="ended")])
+        ends, kept = (qualified_identity(name, self.node.columns) for name in ("ended", "kept"))
         numbered = (
             exp.select(
                 named(exp.column("rowid", table="kept"), ROW),
@@ -124,19 +126,10 @@ class StandingSegment(CachedSegment):
                 named(place, PLACE),
             )
             .from_(self.table.as_("kept"))
-            .join(temp_table(ended).as_("ended"), on=same(self._of("ended"), self._of("kept")))
+            .join(temp_table(ended).as_("ended"), on=same(ends, kept))
         )
         few = exp.LTE(this=column(PLACE), expression=column(COUNT))
         return exp.select(column(ROW)).from_(numbered.subquery("numbered")).where(few)
-
-    def _of(self, table: str) -> list[exp.Expr]:
-        """Return what tells tuples of a table from each other."""
-        found: list[exp.Expr] = []
-        for known in self.node.columns:
-            value = qualified(table, known.name)
-            own = identity(value, known.type)
-            found += [value] if own is None else [value, own]
-        return found
 
     def standing(self) -> Rows:
         """Return what is there throughout the tick, as lifetimes without an end."""

@@ -43,13 +43,14 @@ from cqlduck.rewrite.relalg.elements import (
     over_time,
     parameter,
     qualified,
+    qualified_identity,
     references,
     same,
     state_table,
     union_all,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity, identity_columns
+from cqlduck.rewrite.relalg.values import identity_columns
 
 LAST, WAS = "_cql_last", "_cql_was"
 
@@ -272,11 +273,9 @@ def _keys(node: SetOperation | Net) -> list[exp.Expr]:
 
 def _of(table: str, node: SetOperation | Net) -> list[exp.Expr]:
     """Return the same of a table."""
-    values: list[exp.Expr] = [qualified(table, c.name) for c in node.columns]
     if isinstance(node, Net):
-        parts = (identity(qualified(table, c.name), c.type) for c in node.columns)
-        values += [part for part in parts if part is not None]
-    return values
+        return qualified_identity(table, node.columns)
+    return [qualified(table, c.name) for c in node.columns]
 
 
 def _is_told_apart(node: SetOperation | Net) -> bool:

@@ -281,11 +281,7 @@ def nested(
         read = {c.name for condition in later for c in nodes(condition, exp.Column)}
         listed = [n for n, owner in whose.items() if owner in met and n in read | shown]
         enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
-        leave: exp.Expr = forever()
-        if has_end and ends:
-            leave = least(qualified(name, LEAVE), qualified(other, LEAVE))
-        elif has_end or ends:
-            leave = qualified(name if has_end else other, LEAVE)
+        ending = [table for table, has in ((name, has_end), (other, ends)) if has]
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
         if pipe.site is not None:
             mark(weight, pipe.site)
@@ -296,13 +292,19 @@ def nested(
             [
                 *(qualified(other if column in mine else name, column) for column in listed),
                 named(enter, ENTER),
-                named(leave, LEAVE),
+                named(_least_leave(ending), LEAVE),
                 named(weight, WEIGHT),
             ],
             conditions,
         )
         name, has_end = f"step{step}", has_end or ends
     return rows
+
+
+def _least_leave(tables: Sequence[str]) -> exp.Expr:
+    """Return where the first of some lifetimes ends; without any, never."""
+    leaves = [qualified(table, LEAVE) for table in tables]
+    return least(*leaves) if len(leaves) > 1 else leaves[0] if leaves else forever()
 
 
 def _both(one: str, other: str) -> exp.Expr:

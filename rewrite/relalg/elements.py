@@ -21,7 +21,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
-from cqlduck.rewrite.relalg.values import identities
+from cqlduck.rewrite.relalg.values import identities, identity
 
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
@@ -162,6 +162,13 @@ def begins_or_ends() -> exp.Paren:
 def begun() -> exp.Expr:
     """Return where a lifetime begins that began before the tick, as `_cql_enter`: $t0."""
     return named(cast(parameter("t0"), "BIGINT"), ENTER)
+
+
+def qualified_identity(table: str, columns: Sequence[Column]) -> list[exp.Expr]:
+    """Return what tells tuples of a table from each other: columns, and what = does not tell."""
+    values: list[exp.Expr] = [qualified(table, known.name) for known in columns]
+    own = (identity(qualified(table, known.name), known.type) for known in columns)
+    return [*values, *(part for part in own if part is not None)]
 
 
 def exists(source: exp.Expr | str, *conditions: exp.Expr) -> exp.Exists:

@@ -127,6 +127,13 @@ class Steps:
             if form in self.caches:
                 self.caches[replace(form, staged=False)] = self.caches[form]
 
+    def fills(self, form: Form) -> tuple[Filled, ...]:
+        """Return the caches that a form has, and what fills each when it is made."""
+        if not form.caches:
+            return ()
+        self.of(form)
+        return self.caches[form]
+
     def unstored(self) -> list[Form]:
         """Return the forms that have been written and are to be stored, each statement once.
 
