@@ -13,7 +13,7 @@ PEERS := chdb deephaven flink pathway
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-smoke peers long compiled fuzz mutants lock clean
+.PHONY: help demo test check golden bench bench-smoke peers long interpreted fuzz mutants lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,8 +53,8 @@ peers: $(PEERS:%=.peers/%/installed)  ## other engines for the benchmarks, under
 long: $(VENV)/installed  ## 20,000 random cases of each generator; CASES, SEED, GENERATORS choose
 	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long -v tests/test_many_cases.py
 
-compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
-	$(BIN)/pytest -o faulthandler_timeout=0 -m long -rs tests/test_compiled.py
+interpreted: $(VENV)/installed  ## the parser's tests under sqlglot as it is without sqlglot[c]
+	$(BIN)/pytest -o faulthandler_timeout=0 -m long -rs tests/test_interpreted.py
 
 fuzz: $(VENV)/installed  ## a hundred thousand mangled statements, and odd data; FUZZ=5000 for fewer
 	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long tests/test_fuzz.py tests/test_append_fuzz.py \
@@ -101,13 +101,17 @@ pip="$(BIN)/python -m pip install --disable-pip-version-check --no-deps"; \
 echo " done."
 endef
 
-# Pip and setuptools first, so that what has to be built is built by the versions in the lock.
+# Pip and setuptools first, so that what has to be built is built by the versions in the lock. What
+# makes sqlglot faster is not built: it would need a compiler, and minutes.
 $(VENV)/locked: requirements.lock
 	@echo "Making $(VENV) with $$($(PYTHON) --version); this can take some minutes."
 	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
 	@sed -n -E '/^(pip|setuptools)==/,/[^\\]$$/p' requirements.lock > $(VENV)/first.lock
+	@sed -n -E '/^sqlglotc==/,/[^\\]$$/p' requirements.lock > $(VENV)/compiled.lock
+	@sed -E '/^sqlglotc==/,/[^\\]$$/d' requirements.lock > $(VENV)/rest.lock
 	@$(call install,$$pip --require-hashes -r $(VENV)/first.lock && \
-	    $$pip --require-hashes --no-build-isolation -r requirements.lock)
+	    $$pip --require-hashes --no-build-isolation -r $(VENV)/rest.lock && \
+	    { $$pip --require-hashes --only-binary :all: -r $(VENV)/compiled.lock || true; })
 	@touch $@
 
 $(VENV)/installed: $(VENV)/locked pyproject.toml

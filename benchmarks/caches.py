@@ -40,7 +40,7 @@ from rich.table import Table
 
 import cqlduck
 from cqlduck.rewrite.plan.segments import CACHES, segments_text
-from cqlduck.rewrite.statements.join_caches import JoinCaches
+from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.streamon.cache_costs import disjoint
 from cqlduck.streamon.points import NONE, STAGED, STAGES
 

@@ -37,10 +37,7 @@ from cqlduck.rewrite.relalg.elements import TS, number, union_all
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
-from cqlduck.rewrite.statements.join_caches import join_caches
-from cqlduck.rewrite.statements.join_probes import join_pipelines
-from cqlduck.rewrite.statements.ordered import Ordered
-from cqlduck.rewrite.statements.probes import probes
+from cqlduck.rewrite.statements.ordered import ordered
 from cqlduck.rewrite.statements.steps import Steps, is_net, write_steps
 from cqlduck.rewrite.text.names import RESERVED, reserved
 from cqlduck.rewrite.text.parsed import function_name, place_of, remove_operator, unwrapped
@@ -109,7 +106,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         properties(plan).period,
         is_net(plan, writer) or properties(plan).is_consolidated,
         Captured(macros, binder.called, types, called).text(),
-        _ordered(writer),
+        ordered(writer),
     )
 
 
@@ -123,12 +120,6 @@ def _answer(writer: Writer, plan: Plan, catalog: Catalog) -> str | None:
     if query is None or any(functions.calls(query, catalog.functions)):
         return None
     return query.sql("duckdb")
-
-
-def _ordered(writer: Writer) -> tuple[Ordered, ...]:
-    """Return what has an order that can be chosen, or caches, sorted by place."""
-    found: list[Ordered] = [*probes(writer), *join_pipelines(writer), *join_caches(writer)]
-    return tuple(sorted(found, key=lambda one: one.site.place))
 
 
 def _repeats(node: Plan) -> bool:

@@ -105,10 +105,17 @@ WaitingRows = Mapping[str, Waiting]
 """The rows of inputs that wait, by the names of these."""
 
 
-def load(database: Database) -> Catalogue:
-    """Read the catalogue."""
+def load(database: Database, *, is_empty: bool = False) -> Catalogue:
+    """Read the catalogue.
+
+    Args:
+        database: The database.
+        is_empty: Whether nothing can have been registered.
+    """
     catalogue = Catalogue()
     catalogue.settings = {n: v for n, v in database.rows("SELECT * FROM cql_state.settings")}
+    if is_empty:
+        return catalogue
     for row in database.rows("SELECT * FROM cql_state.functions"):
         function = Function(row[0], tuple(row[1]), *row[2:])
         catalogue.functions[function.name.lower()] = function
@@ -129,6 +136,13 @@ def load(database: Database) -> Catalogue:
             thing.saved = _state(kind, thing)
             catalogue.add(thing)
     return catalogue
+
+
+def last_tick(database: Database) -> int:
+    """Return the number of the last tick; 0 if there was none."""
+    if database.is_new:
+        return 0
+    return int(database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0)
 
 
 def write_function(database: Database, function: Function) -> None:

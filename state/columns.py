@@ -18,13 +18,14 @@ def of_query(database: Database, query: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name, kind, *_ in database.rows(f"DESCRIBE {query}"))
 
 
-def type_of(database: Database, written: str) -> str:
-    """Return a type as DuckDB calls it.
+def types_of(database: Database, written: Sequence[str]) -> list[str]:
+    """Return types as DuckDB calls them.
 
     Raises:
-        duckdb.Error: It has none of this name.
+        duckdb.Error: It has none of some name.
     """
-    return of_query(database, f"SELECT CAST(NULL AS {written}) AS c")[0].type
+    listed = ", ".join(f"CAST(NULL AS {kind}) AS c{at}" for at, kind in enumerate(written))
+    return [column.type for column in of_query(database, f"SELECT {listed}")]
 
 
 def typed(columns: tuple[Column, ...]) -> str:

@@ -124,7 +124,11 @@ class Database(Runner):
         Raises:
             DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
         """
-        super().__init__(duckdb.connect(":memory:", config=CONFIG), _written(path), trace)
+        config = CONFIG
+        if memory_limit is None or _written(path) != MEMORY:
+            room = ROOM_IN_MEMORY if _written(path) == MEMORY else ROOM
+            config = {**CONFIG, "checkpoint_threshold": room}
+        super().__init__(duckdb.connect(":memory:", config=config), _written(path), trace)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
         self._readers: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
@@ -132,6 +136,8 @@ class Database(Runner):
         """What the change has written that is cut at its end (`state.records`): table and owner."""
         self.in_memory = in_memory = self.path == MEMORY
         self.is_new = in_memory or not os.path.exists(self.path)
+        self.has_others = not self.is_new
+        """Whether there may be tables, views and macros that are not ours."""
         self.owner = Owner(self.connection)
         self.frames = Frames()
         self.functions = Callables(self.connection)
@@ -144,9 +150,6 @@ class Database(Runner):
             with self.interrupts.deferred:
                 if memory_limit is not None:
                     self.execute(f"SET memory_limit = {literal(memory_limit)}")
-                if memory_limit is None or not in_memory:
-                    room = ROOM_IN_MEMORY if in_memory else ROOM
-                    self.execute(f"SET checkpoint_threshold = {literal(room)}")
                 if threads is not None:
                     self.execute(f"SET threads = {int(threads)}")
                 if not in_memory:

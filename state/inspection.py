@@ -133,4 +133,5 @@ def _write(database: Database, name: str, view: str, parts: Sequence[str]) -> No
             "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
         )
     database.view(view, " UNION ALL ".join(parts or [empty]))
-    database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")
+    if view == f"cql_state.{name}":
+        database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")

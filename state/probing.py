@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cqlduck.rewrite.plan.orders import Site
-from cqlduck.rewrite.statements.join_caches import JoinCaches
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
-from cqlduck.rewrite.statements.ordered import Ordered
-from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.ordered import JoinCaches, Ordered
+from cqlduck.rewrite.statements.probes import FilterProbe, PipelineProbe, Query, SizeProbe
+from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.state.connection import Database
 
 TIMED_RUNS = 2
@@ -97,56 +97,74 @@ class CachesProfiled:
 Found = Profiled | JoinProfiled | CachesProfiled
 
 
-def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> Found:
-    """Take a sample and profile the filters on it; after the statements of the tick have run.
+def profile(database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int]) -> Found:
+    """Take a sample and profile what is wanted on it; after the statements of the tick have run.
 
     Args:
         database: The database.
+        steps: The statements of the query.
         wanted: What is profiled.
         instants: The parameters of the tick.
     """
-    started, probe = time.perf_counter(), wanted.about
-    if isinstance(probe, JoinPipeline):
-        return _matches(database, probe, instants)
-    if isinstance(probe, JoinCaches):
-        return _sizes(database, probe, wanted.turn, instants)
-    assert isinstance(probe, Probe)
-    given = {name: instants[name] for name in probe.parameters}
-    masks = {int(mask): int(tuples) for mask, tuples in database.rows(probe.masks, given)}
-    times = _times(database, probe, given) if wanted.is_timed else None
-    return Profiled(probe.site, masks, times, time.perf_counter() - started)
+    about = wanted.about
+    if isinstance(about, JoinCaches):
+        return _sizes(database, steps, about, wanted.turn, instants)
+    probe = steps.probe(about)
+    if isinstance(probe, PipelineProbe):
+        return _matches(database, about.site, probe, instants)
+    assert isinstance(probe, FilterProbe)
+    started = time.perf_counter()
+    masks = {int(mask): int(tuples) for mask, tuples in _run(database, probe.masks, instants)}
+    times = _times(database, probe, instants) if wanted.is_timed else None
+    return Profiled(about.site, masks, times, time.perf_counter() - started)
+
+
+def _run(database: Database, query: Query, instants: Mapping[str, int]) -> list[tuple[Any, ...]]:
+    return database.rows(query.sql, {name: instants[name] for name in query.parameters})
 
 
 def _matches(
-    database: Database, pipeline: JoinPipeline, instants: Mapping[str, int]
+    database: Database, site: Site, probe: PipelineProbe, instants: Mapping[str, int]
 ) -> JoinProfiled:
     """Take a sample of a delta, and count what each tuple matches on the path to each input."""
     started = time.perf_counter()
-    database.execute(pipeline.sample, {name: instants[name] for name in pipeline.sampled})
+    _run(database, probe.sample, instants)
     begun = time.perf_counter()
-    rows = database.rows(pipeline.matches, {name: instants[name] for name in pipeline.matched})
+    rows = _run(database, probe.matches, instants)
     counts = {tuple(map(int, row[:-1])): int(row[-1]) for row in rows}
     ended = time.perf_counter()
-    return JoinProfiled(pipeline.site, counts, ended - begun, ended - started)
+    return JoinProfiled(site, counts, ended - begun, ended - started)
 
 
 def _sizes(
-    database: Database, join: JoinCaches, turn: int, instants: Mapping[str, int]
+    database: Database,
+    steps: Steps,
+    join: JoinCaches,
+    turn: int,
+    instants: Mapping[str, int],
 ) -> CachesProfiled:
     """Count the rows of inputs and deltas, and what a sample of one delta matches."""
-    started, alone = time.perf_counter(), join.alone
-    place, counts = None, {}
-    if alone:
-        pipeline = alone[turn % len(alone)]
-        place, counts = pipeline.site.input, dict(_matches(database, pipeline, instants).counts)
-    (sizes,) = database.rows(join.sizes, {name: instants[name] for name in join.sized})
+    place, counts, seconds = None, {}, 0.0
+    if join.unordered:
+        place = join.unordered[turn % len(join.unordered)]
+        pipeline = steps.probe(join.pipelines[place])
+        assert isinstance(pipeline, PipelineProbe)
+        found = _matches(database, join.pipelines[place].site, pipeline, instants)
+        counts, seconds = dict(found.counts), found.seconds
+    probe = steps.probe(join)
+    assert isinstance(probe, SizeProbe)
+    started = time.perf_counter()
+    (sizes,) = _run(database, probe.sizes, instants)
     alive, delta = sizes[: len(join.names)], sizes[len(join.names) :]
-    return CachesProfiled(join.site, place, counts, alive, delta, time.perf_counter() - started)
+    seconds += time.perf_counter() - started
+    return CachesProfiled(join.site, place, counts, alive, delta, seconds)
 
 
-def _times(database: Database, probe: Probe, given: Mapping[str, int]) -> tuple[float, ...] | None:
+def _times(
+    database: Database, probe: FilterProbe, instants: Mapping[str, int]
+) -> tuple[float, ...] | None:
     """Return the seconds that each filter takes for a tuple, or None if there are too few."""
-    ((sampled,),) = database.execute(probe.sample, given)
+    ((sampled,),) = _run(database, probe.sample, instants)
     if sampled < LEAST_TUPLES:
         return None
     nothing, *alone = (_seconds(database, query) for query in probe.alone)

@@ -208,7 +208,7 @@ class Tick:
         profiles = []
         for wanted in chosen.probes:
             with self.database.part(PROBES):
-                profiles.append(profile(self.database, wanted, values))
+                profiles.append(profile(self.database, compiled.steps, wanted, values))
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling)
 

@@ -8,9 +8,7 @@ import cqlduck
 from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order, order_name
 from cqlduck.rewrite.plan.segments import Segment, Segments, segments_text
-from cqlduck.rewrite.statements.join_caches import JoinCaches
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
-from cqlduck.rewrite.statements.ordered import Ordered
+from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget

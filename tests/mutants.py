@@ -495,8 +495,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/probing.py",
         ("a probe passes to a statement the parameters of another",
-         "{name: instants[name] for name in pipeline.matched}",
-         "{name: instants[name] for name in pipeline.matched | pipeline.sampled}",
+         "{name: instants[name] for name in query.parameters}",
+         "{name: instants[name] for name in instants}",
          "test_random_joins.py::test_a_probe_takes_the_parameters_that_its_statements_have"),
     ),
     *_of(
@@ -1060,10 +1060,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_join_orders.py::test_what_is_fixed_cannot_be_saved"),
     ),
     *_of(
-        "rewrite/statements/join_probes.py",
+        "rewrite/statements/probes.py",
         ("a probe meets the inputs without what leads to them",
          "order=(pipe.changed, *tree.paths[place])", "order=(pipe.changed, place)",
          "test_join_orders.py::test_a_probe_counts_what_tuples_match_on_each_path"),
+    ),
+    *_of(
+        "rewrite/statements/ordered.py",
         ("what has a state of its own is probed",
          "isinstance(plan, (Filter, Project, Sample, TimeWindow)):",
          "isinstance(plan, (Filter, Project, Sample, TimeWindow, RowWindow)):",

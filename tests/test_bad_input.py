@@ -1292,3 +1292,57 @@ def test_what_is_shown_can_be_written_into_files(tmp_path: Path) -> None:
             con.execute(f"COPY {name} TO '{file}'")
             assert len(file.read_text().splitlines()) == 2
         con.execute("CREATE TABLE cql (a INTEGER); DROP TABLE cql")
+
+
+@pytest.mark.parametrize("text", ["PREPARE p AS DELETE FROM t", "EXECUTE p", "DEALLOCATE p"])
+def test_statements_are_not_prepared(text: str) -> None:
+    """What a prepared one changes would be seen nowhere."""
+    with cqlduck.connect() as con, pytest.raises(cqlduck.NotSupportedError) as caught:
+        con.execute(text)
+    assert "execute(text, parameters)" in (caught.value.hint or "")
+
+
+ANALYZED = [
+    "EXPLAIN ANALYZE CREATE TABLE made AS SELECT 1 AS x",
+    "/* why */ EXPLAIN ANALYZE INSERT INTO t VALUES (1)",
+    "explain (analyze, format json) DELETE FROM cql_state.settings",
+    "EXPLAIN ANALYZE (FORMAT JSON) UPDATE t SET x = 1",
+    "EXPLAIN (FORMAT JSON, ANALYZE) (WITH a AS (SELECT 1 AS x) INSERT INTO t FROM a)",
+    "EXPLAIN ANALYZE WITH a AS (SELECT 1 AS x) INSERT INTO t FROM a",
+    "EXPLAIN ANALYZE COPY t TO '{}/t.csv'",
+]
+
+
+@pytest.mark.parametrize("text", ANALYZED)
+@pytest.mark.parametrize("call", ["sql", "execute"])
+def test_explain_analyze_runs_nothing_that_changes_something(
+    tmp_path: Path, text: str, call: str
+) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE TABLE t (x INTEGER)")
+        with pytest.raises(cqlduck.Error):
+            getattr(con, call)(text.format(tmp_path))
+        settings = "SELECT count(*) FROM cql_state.settings"
+        assert [(5,)] == con.sql(settings).fetchall()
+        assert [] == con.sql("FROM t").fetchall()
+        assert [] == con.sql("SHOW TABLES").filter("name = 'made'").fetchall()
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXPLAIN ANALYZE FROM t",
+        "EXPLAIN (ANALYZE, FORMAT JSON) WITH a AS (FROM t) FROM a",
+        "EXPLAIN ANALYZE (SELECT 1)",
+        "EXPLAIN (SELECT 1)",
+        "EXPLAIN (FORMAT JSON) DELETE FROM t",
+        "EXPLAIN DELETE FROM t",
+    ],
+)
+def test_explain_shows_the_plan_of_what_only_reads_or_is_not_run(text: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT 1 AS x")
+        assert con.sql(text).fetchall()
+        con.execute(text)
+        assert [(1,)] == con.sql("FROM t").fetchall()

@@ -20,7 +20,7 @@ import cqlduck
 from cqlduck.rewrite.plan import Join, unique
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.segments import CACHES, segments_of, segments_text
-from cqlduck.rewrite.statements.join_caches import JoinCaches
+from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.streamon import caching, modelled
 from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs, disjoint, least
 from cqlduck.streamon.join_orders import Matches

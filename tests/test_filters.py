@@ -20,7 +20,7 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import Filter, unique
 from cqlduck.rewrite.plan.filters import filters
 from cqlduck.rewrite.plan.orders import FILTERS, Site
-from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Profiled, Wanted
@@ -233,8 +233,8 @@ def test_a_large_sample_times_the_filters(con: cqlduck.Connection) -> None:
 SITE = Site(FILTERS, 2)
 
 
-def about(filters: int) -> Probe:
-    return Probe(SITE, tuple("abcdefgh"[:filters]), "", "", (), frozenset())
+def about(filters: int) -> OrderedFilters:
+    return OrderedFilters(SITE, tuple("abcdefgh"[:filters]))
 
 
 class Ticks:

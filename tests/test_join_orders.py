@@ -16,7 +16,7 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, mask_of
 from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.plan.segments import CACHES
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.rewrite.statements.ordered import JoinPipeline
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders, joins, modelled

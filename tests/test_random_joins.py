@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.rewrite.statements.join_caches import JoinCaches
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
 from cqlduck.streamon.points import Facts

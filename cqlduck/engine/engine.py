@@ -73,7 +73,7 @@ class Engine(Failing):
         """Read the catalogue and compile the queries that are there."""
         base = self.database
         self.lock = OwnLock(base.owner, base.interrupts)
-        self.catalogue = catalog_rows.load(base)
+        self.catalogue = catalog_rows.load(base, is_empty=base.is_new)
         self.compiler = Compiler(base)
         base.participants.append(self.compiler)
         self.input_buffer = InputBuffer(base, self.catalogue)
@@ -110,7 +110,7 @@ class Engine(Failing):
             self.history,
             self.standing,
         )
-        self.ticks = int(base.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0)
+        self.ticks = catalog_rows.last_tick(base)
         self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
         self.configure(self.wanted)

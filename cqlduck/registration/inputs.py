@@ -164,21 +164,32 @@ def lower_heartbeat(engine: Engine, name: str, until: Instant) -> None:
 
 
 def _typed(engine: Engine, written: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:
-    typed = []
     for name, kind in written:
         if re.search(r"\bCOLLATE\b", kind, re.IGNORECASE):
             raise NotSupportedError(
                 f"column {name}: COLLATE on a column is not supported",
                 hint="leave it out, and compare with COLLATE: WHERE x COLLATE NOCASE = 'a'",
             )
-        try:
-            typed.append(Column(name, columns.type_of(engine.database, kind)))
-        except duckdb.Error as error:
-            raise BindError(
-                f"column {name}: DuckDB does not know the type {kind}: "
-                f"{said_by_duckdb(first_line(error))}"
-            ) from error
-    return tuple(typed)
+    try:
+        known = columns.types_of(engine.database, [kind for _, kind in written])
+    except duckdb.Error:
+        known = [_type(engine, name, kind) for name, kind in written]
+    return tuple(Column(name, kind) for (name, _), kind in zip(written, known, strict=True))
+
+
+def _type(engine: Engine, name: str, kind: str) -> str:
+    """Return the type of a column as DuckDB calls it.
+
+    Raises:
+        BindError: It has none of this name.
+    """
+    try:
+        return columns.types_of(engine.database, [kind])[0]
+    except duckdb.Error as error:
+        raise BindError(
+            f"column {name}: DuckDB does not know the type {kind}: "
+            f"{said_by_duckdb(first_line(error))}"
+        ) from error
 
 
 def drop(engine: Engine, statement: Drop) -> None:

@@ -14,7 +14,7 @@ import duckdb
 from sqlglot.tokens import Token
 
 from cqlduck.errors import CatalogError, Error, NotSupportedError
-from cqlduck.rewrite.text.tokens import refuse_nested_with
+from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 from cqlduck.statements.meaning import refuse_fixed, refuse_shadow
@@ -32,11 +32,18 @@ _EXPORT = re.compile(r"\s*COPY\s+[^\s(]+\s*(\([^)]*\)\s*)?TO\b", re.IGNORECASE)
 _TRANSACTION = "each execute is a transaction of its own"
 _OURS = {
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"), _TRANSACTION),
+    **dict.fromkeys(
+        ("PREPARE", "EXECUTE", "DEALLOCATE"),
+        "pass the statement with its parameters: execute(text, parameters)",
+    ),
     "USE": "name tables in full; the database of the connection stays the default",
     "DETACH": "close the connection to let go of its database",
 }
 _OWN_SCHEMAS = ("cql", "cql_state")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
+_OPTIONS = ("ANALYZE", "FORMAT")
+"""Of EXPLAIN, in parentheses."""
+
 _SHOWING = re.compile(r"\s*(describe|show|summarize|pragma)\b", re.IGNORECASE)
 
 
@@ -45,11 +52,38 @@ def reads(text: str) -> bool:
 
     Raises:
         Error: It is none, or more than one.
+        NotSupportedError: EXPLAIN ANALYZE would run a statement that changes something.
     """
     statements = _statements(text)
     if len(statements) != 1:
         raise Error("one statement at a time", hint="run the statements one by one")
-    return _kind(statements[0]) in _READING
+    kind = _kind(statements[0])
+    if kind == "EXPLAIN":
+        analyzed = _analyzed(text)
+        if analyzed is not None and not reads(analyzed):
+            raise NotSupportedError(
+                "EXPLAIN ANALYZE runs the statement, and this one changes something",
+                hint="EXPLAIN shows its plan, and runs nothing",
+            )
+    return kind in _READING
+
+
+def _analyzed(text: str) -> str | None:
+    """Return the statement that an EXPLAIN ANALYZE runs; None if it is an EXPLAIN alone."""
+    # to sqlglot EXPLAIN is a command, and what follows it a text
+    text = text[tokenize(text)[0].end + 1 :]
+    tokens, runs = tokenize(text), False
+    while tokens and (tokens[0].text.upper() == "ANALYZE" or tokens[0].text == "("):
+        if tokens[0].text == "(":
+            end = next((at for at, token in enumerate(tokens) if token.text == ")"), 0)
+            runs = runs or any(token.text.upper() == "ANALYZE" for token in tokens[:end])
+            if tokens[1].text.upper() not in _OPTIONS:
+                break
+            tokens = tokens[end:]
+        else:
+            runs = True
+        tokens = tokens[1:]
+    return text[tokens[0].start :] if runs and tokens else None
 
 
 def is_select(text: str) -> bool:
@@ -74,7 +108,7 @@ def first_word(tokens: Sequence[Token]) -> str:
     """Return the word that a statement begins with, in upper case.
 
     Raises:
-        NotSupportedError: It is about transactions, or which database is the default.
+        NotSupportedError: It is about transactions, prepared statements, or the default database.
     """
     first = tokens[0].text.upper() if tokens else ""
     if first in _OURS:

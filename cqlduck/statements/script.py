@@ -140,6 +140,8 @@ def _run_sql(engine: Engine, text: str, parameters: Parameters) -> Rows:
     if plain_sql.reads(text):
         return _copied(engine, text, parameters)
     plain_sql.refuse_change(engine.database, engine.catalogue, text, tokens)
+    if first not in _ROWS_ALONE:
+        engine.database.has_others = True
     engine.database.execute(text, parameters)
     if first in _SETTING:
         engine.prefetcher.stop()

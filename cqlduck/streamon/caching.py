@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from cqlduck.rewrite.plan.segments import Segment, Segments, segments_of_text, segments_text
-from cqlduck.rewrite.statements.join_caches import JoinCaches
-from cqlduck.rewrite.statements.join_probes import SAMPLED_TUPLES
+from cqlduck.rewrite.statements.ordered import JoinCaches
+from cqlduck.rewrite.statements.probes import MET_TUPLES
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.cache_costs import Costs, least
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
@@ -75,12 +75,12 @@ class JoinCaching(Modelled):
     @property
     def first_probes(self) -> int:
         """How many probes are needed before something is known, for which the budget is larger."""
-        return FIRST_PROBES if self.about is None else max(FIRST_PROBES, len(self.about.alone))
+        return FIRST_PROBES if self.about is None else max(FIRST_PROBES, len(self.about.unordered))
 
     def forget(self) -> None:
         """Forget what tuples matched before the last probe of each pipeline."""
         for window in self.windows.values():
-            while len(window) > SAMPLED_TUPLES:
+            while len(window) > MET_TUPLES:
                 window.popleft()
         while len(self.deltas) > 1:
             self.deltas.popleft()

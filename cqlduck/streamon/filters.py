@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cqlduck.rewrite.plan.orders import Order, order_name, order_of
-from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.state.probing import Found, Profiled
 from cqlduck.streamon.modelled import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Modelled
 from cqlduck.streamon.ordering import Rounds
@@ -75,7 +75,7 @@ class FilterOrder(Modelled):
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return another order, if the profile asks for one, and why."""
         profile, about = self.profile, facts.about
-        if not isinstance(about, Probe) or len(about.names) != len(profile.times):
+        if not isinstance(about, OrderedFilters) or len(about.names) != len(profile.times):
             return None
         before, algorithm = order_of(now) or about.default, facts.algorithm()
         after = self._rounds.ordered(profile, before, algorithm)

@@ -18,7 +18,7 @@ from functools import partial
 
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.orders import Order, order_name, order_of
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.rewrite.statements.ordered import JoinPipeline
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches

@@ -38,7 +38,7 @@ class Compiled:
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
         taken: The macros and types that it captured, as text (`macros.Captured`).
-        ordered: What has an order that can be chosen, and how it is profiled.
+        ordered: What has an order that can be chosen, or caches.
     """
 
     kind: str

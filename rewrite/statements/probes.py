@@ -1,144 +1,179 @@
-"""Probes: statements that profile the filters of a selection (thesis, 4.3.1).
+"""Probes: statements that profile filters, pipelines and caches (thesis, 4.3.1, 5.2 and 5.5).
 
 In the paper a dropped tuple is profiled with a small probability, and all other filters are tested
-on it. Here a probe runs in a tick now and then: it takes a sample of what comes to the selection,
-tests all filters on each of its tuples, and counts the tuples by **mask**: bit i is 1 where Fᵢ
-drops the tuple. The counts are enough for the selectivities under every order. What a filter takes
-is measured on the same sample, each filter alone.
+on it. Here a probe runs in a tick now and then, on a sample of what comes. It is written when it is
+wanted first: to write the probes of a join of four takes longer than all else of compiling it.
 
-A selection, or a join, is probed if what comes to it is at hand: a stream, a window in time over
-one, or a relation, with selections, projections and samples between. Filters that are probed cannot
-raise.
+- **Filters.** All filters are tested on each tuple of the sample, and the tuples are counted by
+  **mask**: bit i is 1 where Fᵢ drops the tuple. The counts are enough for the selectivities under
+  every order. What a filter takes is measured on the same sample, each filter alone.
+- **Pipelines.** The combinations of each tuple are counted on the path to each other input: 0 says
+  that this logical filter drops the tuple, as drop probing would find. The counts say more than
+  masks: what a step makes of a tuple, its fan-out, is the ratio of the counts of a path and of the
+  path before its last input.
+- **Caches.** The rows of each input, and of each delta, are counted. What a cache stores, and what
+  each step scans, follow from these and from the combinations that the probes of pipelines find.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cqlduck.rewrite.operators import pipelines
+from cqlduck.rewrite.operators.join import StoredCombinations
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
+    Column,
     Filter,
     Join,
     Plan,
     Project,
-    RelationScan,
     Sample,
-    StreamScan,
     TimeWindow,
     unique,
 )
 from cqlduck.rewrite.plan.filters import filters, tested
-from cqlduck.rewrite.plan.orders import FILTERS, Order, Site, is_order
+from cqlduck.rewrite.plan.join_graph import SpanningTree
+from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.relalg.elements import named, number, temp_table
-from cqlduck.rewrite.statements.ordered import order_option
+from cqlduck.rewrite.relalg.elements import lifetime_names, named, number, qualified, temp_table
+from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered, OrderedFilters
 
-PROFILED_TUPLES = 512
+MASKED_TUPLES = 512
 """On how many tuples all filters are tested."""
 
 TIMED_TUPLES = 1024
 """On how many each filter is timed: of fewer the time is too short."""
 
-_SAMPLE, _MASK, _TUPLES = "_cql_sample", "mask", "tuples"
+MET_TUPLES = 128
+"""How many tuples of a delta meet the other inputs; each may match many."""
+
+_SAMPLE, _TUPLE, _MASK, _TUPLES = "_cql_sample", "_cql_tuple", "mask", "tuples"
 
 
 @dataclass(frozen=True)
-class Probe:
-    """How the filters of a selection are profiled.
+class Query:
+    """A statement of a probe as text, and the parameters that it takes."""
 
-    Attributes:
-        site: Where the filters are.
-        names: The filters as text, by number.
-        masks: The query of masks, and how many tuples of a sample have each.
-        sample: The statement that keeps a larger sample in a temporary table.
-        alone: For no filter, and then for each, the query of how many tuples of that one pass.
-        parameters: The parameters that `masks` and `sample` take.
-    """
-
-    site: Site
-    names: tuple[str, ...]
-    masks: str
-    sample: str
-    alone: tuple[str, ...]
+    sql: str
     parameters: frozenset[str]
 
-    @property
-    def default(self) -> Order:
-        """The order of the text."""
-        return tuple(range(len(self.names)))
 
-    def option(self, text: str) -> str | None:
-        """Return an option as it is called here; None if it is another point's."""
-        return order_option(self, text)
+@dataclass(frozen=True)
+class FilterProbe:
+    """What profiles filters.
 
-    def allows(self, order: Order) -> bool:
-        """Return whether an order is one of these filters."""
-        return is_order(order, len(self.names))
+    Attributes:
+        masks: The query of masks, and how many tuples of a sample have each.
+        sample: The statement that has a larger sample in a temporary table.
+        alone: For no filter, and then for each, the query of how many tuples of that one pass.
+    """
+
+    masks: Query
+    sample: Query
+    alone: tuple[str, ...]
 
 
-def probes(writer: Writer) -> Iterator[Probe]:
-    """Yield the probes of the selections and joins of a plan whose filters can be profiled.
+@dataclass(frozen=True)
+class PipelineProbe:
+    """What profiles a pipeline.
+
+    Attributes:
+        sample: The statement that has a sample of the delta in a temporary table.
+        matches: The query of how many tuples of it have so many combinations, by path.
+    """
+
+    sample: Query
+    matches: Query
+
+
+@dataclass(frozen=True)
+class SizeProbe:
+    """The query of how many rows each input of a join has, and how many begin or end of each."""
+
+    sizes: Query
+
+
+Probe = FilterProbe | PipelineProbe | SizeProbe
+
+
+def probe(writer: Writer, about: Ordered) -> Probe:
+    """Return what profiles filters, a pipeline, or the inputs of a join.
 
     Args:
         writer: Has written the statements of ticks of several instants.
+        about: What is profiled, of which that is possible.
     """
-    if writer.at_boundaries is not None:
-        return
-    for node in unique(writer.plan):
-        if isinstance(node, (Filter, Join)):
-            chosen = filters(node)
-            rows = _at_hand(writer, tested(node)) if chosen else None
-            if rows is not None:
-                yield _probe(writer.number(node), chosen, rows)
+    node = next(n for n in unique(writer.plan) if writer.number(n) == about.site.operator)
+    if isinstance(about, OrderedFilters):
+        assert isinstance(node, (Filter, Join))
+        return _of_filters(writer, node)
+    assert isinstance(node, Join)
+    if isinstance(about, JoinPipeline):
+        assert about.tree is not None
+        return _of_pipeline(writer, node, about.site, about.tree)
+    assert isinstance(about, JoinCaches)
+    return SizeProbe(
+        _query(
+            exp.select(
+                *(_count(writer.alive(plan)) for plan in node.inputs),
+                *(_count(writer.lives(plan)) for plan in node.inputs),
+            )
+        )
+    )
 
 
-def _at_hand(writer: Writer, node: Plan) -> Rows | None:
-    """Return the tuples that come to a selection in the tick, or None if they are not at hand."""
-    below = node
-    while isinstance(below, (Filter, Project, Sample)):
-        below = below.input
-    if isinstance(below, TimeWindow):
-        stream: Plan = below.input
-        while isinstance(stream, (Filter, Project, Sample)):
-            stream = stream.input
-        return writer.begins(node) if isinstance(stream, StreamScan) else None
-    return writer.elements(node) if isinstance(below, (StreamScan, RelationScan)) else None
+def _query(tree: exp.Expr) -> Query:
+    return Query(tree.sql("duckdb"), frozenset(placeholders(tree)))
 
 
-def _probe(operator: int, chosen: list[exp.Expr], rows: Rows) -> Probe:
-    read = dict.fromkeys(c.name for part in chosen for c in part.find_all(exp.Column))
-    tuples = rows.project([column(name) for name in read], "sampled")
-    create = exp.Create(
+def _table(rows: exp.Select) -> exp.Create:
+    """Return the statement that has rows in the temporary table of samples."""
+    return exp.Create(
         this=temp_table(_SAMPLE),
         kind="TABLE",
-        expression=_sample(tuples, TIMED_TUPLES),
+        expression=rows,
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
+
+
+def _sampled(rows: Rows, size: int) -> exp.Select:
+    drawn = exp.select("*").from_(rows.subquery("rows"))
+    drawn.set("sample", exp.TableSample(method=exp.var("reservoir"), size=number(size)))
+    return drawn
+
+
+# -- filters --------------------------------------------------------------------------------------
+
+
+def _of_filters(writer: Writer, node: Filter | Join) -> FilterProbe:
+    chosen = filters(node)
+    read = dict.fromkeys(c.name for part in chosen for c in part.find_all(exp.Column))
+    tuples = _coming(writer, tested(node)).project([column(name) for name in read], "sampled")
     alone = exp.select(exp.Count(this=exp.Star())).from_(temp_table(_SAMPLE))
-    return Probe(
-        Site(FILTERS, operator),
-        tuple(part.sql("duckdb") for part in chosen),
-        _masks(chosen, _sample(tuples, PROFILED_TUPLES)).sql("duckdb"),
-        create.sql("duckdb"),
+    return FilterProbe(
+        _query(_masks(chosen, _sampled(tuples, MASKED_TUPLES))),
+        _query(_table(_sampled(tuples, TIMED_TUPLES))),
         (alone.sql("duckdb"), *(alone.where(part.copy()).sql("duckdb") for part in chosen)),
-        frozenset(placeholders(create)),
     )
 
 
-def _sample(tuples: Rows, size: int) -> exp.Select:
-    sample = exp.select("*").from_(tuples.subquery("sampled"))
-    sample.set("sample", exp.TableSample(method=exp.var("reservoir"), size=number(size)))
-    return sample
+def _coming(writer: Writer, node: Plan) -> Rows:
+    """Return the tuples that come to a selection in the tick."""
+    below = node
+    while isinstance(below, (Filter, Project, Sample)):
+        below = below.input
+    return writer.begins(node) if isinstance(below, TimeWindow) else writer.elements(node)
 
 
-def _masks(chosen: list[exp.Expr], sample: exp.Select) -> exp.Select:
+def _masks(chosen: Iterable[exp.Expr], sample: exp.Select) -> exp.Select:
     bits: list[exp.Expr] = [
         exp.Case().when(part.copy(), number(0)).else_(number(1 << place))
         for place, part in enumerate(chosen)
@@ -148,3 +183,54 @@ def _masks(chosen: list[exp.Expr], sample: exp.Select) -> exp.Select:
     counted = named(exp.Count(this=exp.Star()), _TUPLES)
     grouped = exp.select(column(_MASK), counted).from_(of_each.subquery("masks"))
     return grouped.group_by(column(_MASK))
+
+
+# -- pipelines and caches -------------------------------------------------------------------------
+
+
+def _of_pipeline(writer: Writer, node: Join, site: Site, tree: SpanningTree) -> PipelineProbe:
+    assert site.input is not None
+    running = {pipe.changed: pipe for pipe in pipelines.of(writer.clock, node)}
+    # of segments with caches it may be profiled where it is always empty in the join
+    pipe = running.get(site.input) or pipelines.anywhere(node, site.input)
+    drawn = _sampled(writer.lives(node.inputs[site.input]), MET_TUPLES)
+    numbered = named(exp.Window(this=exp.RowNumber()), _TUPLE)
+    sample = exp.select("*", numbered).from_(drawn.subquery("drawn"))
+    return PipelineProbe(_query(_table(sample)), _query(_matches(writer, node, pipe, tree)))
+
+
+def _matches(
+    writer: Writer, node: Join, pipe: pipelines.Pipeline, tree: SpanningTree
+) -> exp.Select:
+    """Return how many tuples of the sample have so many combinations, by path to each input."""
+    changed = node.inputs[pipe.changed]
+    numbers = Column(_TUPLE, "BIGINT")
+    expressions = tuple(exp.column(c.name, quoted=True) for c in changed.columns)
+    stand_in = Project(changed, (*expressions, number(1)), (*changed.columns, numbers))
+    inputs = [stand_in if plan is changed else plan for plan in node.inputs]
+    counted = replace(node, inputs=tuple(inputs), shown=(_TUPLE,))
+    (arm,) = pipelines.arms(node)
+    combinations = StoredCombinations(node, writer)
+    listed: list[exp.Expr] = []
+    query = exp.select().from_(exp.alias_(temp_table(_SAMPLE), "sampled", table=True))
+    met = {other: combinations.of_input(pipe, other) for other in tree.others}
+    for place in tree.others:
+        path = replace(pipe, order=(pipe.changed, *tree.paths[place]), site=None)
+        legs = {other: met[other] for other in tree.paths[place]}
+        legs[pipe.changed] = Rows.of(temp_table(_SAMPLE), [*lifetime_names(stand_in.columns)])
+        rows = pipelines.nested(counted, path, arm, legs)
+        own = exp.select(_TUPLE, named(exp.Count(this=exp.Star()), "matches"))
+        own = own.from_(rows.subquery("met")).group_by(_TUPLE)
+        name = f"path{place}"
+        query = query.join(
+            own.subquery(name), on=f"{name}.{_TUPLE} = sampled.{_TUPLE}", join_type="left"
+        )
+        count = exp.Coalesce(this=qualified(name, "matches"), expressions=[number(0)])
+        listed.append(named(count, name))
+    tuples = named(exp.Count(this=exp.Star()), _TUPLES)
+    return query.select(*listed, tuples).group_by(*map(str, range(1, len(listed) + 1)))
+
+
+def _count(rows: Rows) -> exp.Expr:
+    counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("counted"))
+    return exp.paren(counted)

@@ -1,4 +1,4 @@
-"""The statements of a tick as text, in each form written when it is first needed."""
+"""The statements of a tick as text, in each form, and its probes, written when first needed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.filling import Filled, filled
+from cqlduck.rewrite.statements.ordered import Ordered
+from cqlduck.rewrite.statements.probes import Probe, probe
 from cqlduck.rewrite.text.time import Clock
 
 
@@ -85,6 +87,7 @@ class Steps:
         """Of the forms with caches that have been written, these."""
         self.stored = dict(stored or {})
         self._make = make
+        self._probes: dict[Site, Probe] = {}
 
     @functools.cached_property
     def plan(self) -> Plan:
@@ -133,6 +136,13 @@ class Steps:
             return ()
         self.of(form)
         return self.caches[form]
+
+    def probe(self, about: Ordered) -> Probe:
+        """Return what profiles filters, a pipeline, or the inputs of a join."""
+        if about.site not in self._probes:
+            writer = writer_of(self.name, self.plan, self.clock, FIRST)
+            self._probes[about.site] = probe(writer, about)
+        return self._probes[about.site]
 
     def unstored(self) -> list[Form]:
         """Return the forms that have been written and are to be stored, each statement once.

@@ -22,10 +22,12 @@ from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.compiled import Compiled
-from cqlduck.rewrite.statements.join_caches import JoinCaches
-from cqlduck.rewrite.statements.join_probes import JoinPipeline
-from cqlduck.rewrite.statements.ordered import Ordered
-from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.ordered import (
+    JoinCaches,
+    JoinPipeline,
+    Ordered,
+    OrderedFilters,
+)
 from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.time import Clock
 
@@ -107,8 +109,8 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["graph"] = _graph(values["graph"])
         values["names"] = tuple(values["names"])
         values["segments"] = tuple(map(tuple, values["segments"]))
-        values["sized"] = frozenset(values["sized"])
-        values["ends"], values["running"] = tuple(values["ends"]), tuple(values["running"])
+        for name in ("ends", "running", "unordered"):
+            values[name] = tuple(values[name])
         pipelines = [_ordered(one) for one in values.pop("pipelines")]
         found = tuple(one for one in pipelines if isinstance(one, JoinPipeline))
         return JoinCaches(**values, pipelines=found)
@@ -116,15 +118,11 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["graph"] = _graph(values["graph"])
         for name in ("names", "default"):
             values[name] = tuple(values[name])
-        for name in ("sampled", "matched"):
-            values[name] = frozenset(values[name])
         tree = values["tree"]
         if tree is not None:
             values["tree"] = SpanningTree(tree["root"], tuple(map(tuple, tree["paths"])))
         return JoinPipeline(**values)
-    for name in ("names", "alone"):
-        values[name] = tuple(values[name])
-    return Probe(**{**values, "parameters": frozenset(values["parameters"])})
+    return OrderedFilters(**{**values, "names": tuple(values["names"])})
 
 
 def _graph(graph: dict[str, Any]) -> JoinGraph:
