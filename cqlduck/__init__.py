@@ -12,11 +12,11 @@ time advances, those statements run over the new elements.
 The rooms, each of which imports only those below it; import-linter checks them and their floors:
 
 * `cqlduck` (this package) is the program. `connection` is the public face, `statements` runs what
-  callers write, `reader` and `selects` read answers, `registration` changes the catalogue,
-  `compiler` compiles queries, `engine` runs ticks, `progress` bounds them, `streamon` chooses their
-  options, `housekeeping` keeps stores and logs small, `scheduler` calls the engine in the
-  background. `data` and `ingest` read what callers append, `sources` reads and writes the drop
-  zone, `spark` writes it from Spark. `cli` and `demo` are programs.
+  callers write, `reader` and `selects` read answers, `queryplan` shows plans, `registration`
+  changes the catalogue, `compiler` compiles queries, `engine` runs ticks, `progress` bounds them,
+  `streamon` chooses their options, `housekeeping` keeps stores and logs small, `scheduler` calls
+  the engine in the background. `data` and `ingest` read what callers append, `sources` reads and
+  writes the drop zone, `spark` writes it from Spark. `cli` and `demo` are programs.
 * `cqlduck.state` (folder `state/`) is the database: catalogue, arrivals, stores, synopses, logs,
   answers, choices, the tick's transaction, and buffers of rows that are not in it yet. It runs all
   SQL, through one function with a trace hook.

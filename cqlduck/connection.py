@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import arguments, checks, ingest, inventory, moments, selects
+from cqlduck import arguments, checks, ingest, inventory, moments
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
+from cqlduck.queryplan import QueryPlan, plan_of
 from cqlduck.reader import Reader
 from cqlduck.registration import functions
 from cqlduck.registration.names import is_registered
@@ -715,10 +716,29 @@ class Connection:
         except duckdb.Error as error:
             raise from_duckdb(error, query, 0) from error
 
-    def explain(self, query: str) -> str:
-        """Return the plan of a query, the SQL of each operator, and that of reads."""
+    def explain(self, query: str, *, analyze: bool = False) -> str:
+        """Return the plan of a query, the SQL of each operator, and that of reads.
+
+        Args:
+            query: The query.
+            analyze: Whether to say what its operators did in the last ticks that were measured,
+                how much they keep, and which choices changed last and why.
+        """
+        return self.plan(query, analyze=analyze).text
+
+    def plan(self, query: str, *, analyze: bool = False) -> QueryPlan:
+        """Return the plan of a query as values, with methods `json`, `mermaid` and `sql`.
+
+        Args:
+            query: The query.
+            analyze: As in `explain`; it reads a sample of each table that the query keeps.
+
+        Returns:
+            The plan: its operators with their inputs, tables, statements and choices. A notebook
+            shows it as a picture.
+        """
         with self._open() as engine:
-            return selects.explain(engine, engine.query(query))
+            return plan_of(engine, engine.query(query), analyze=analyze)
 
     def check(self, query: str | None = None) -> duckdb.DuckDBPyRelation:
         """Compare what operators keep with what they would keep if it were made anew.

@@ -57,12 +57,17 @@ def memory(kept: Iterable[Stored], history: str | None) -> str:
     return "\n".join(["-- what it keeps", *lines, f"--   its history: {said}"])
 
 
-def explain(engine: Engine, query: Query) -> str:
+def explain(engine: Engine, query: Query, notes: str = "") -> str:
     """Return the plan of a query, the statements of its ticks, and those of reads.
 
     That of `as_of` is of the instant before the frontier: at the frontier `table` has it.
+
+    Args:
+        engine: The engine.
+        query: The query.
+        notes: What was measured of it, to stand between the plan and the statements.
     """
-    parts = [engine.explain(query), f"-- read by table\n{of_table(engine, query)};"]
+    parts = [engine.explain(query, notes), f"-- read by table\n{of_table(engine, query)};"]
     if query.frontier is not None:
         earlier = engine.answer_sql(query, Instant(query.frontier - 1))
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")

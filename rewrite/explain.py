@@ -65,6 +65,21 @@ def kind_of(plan: Plan) -> str:
             return "cache"
 
 
+def linearity_of(plan: Plan) -> str:
+    """Return 'linear', 'multilinear' or 'non-linear': what the delta of an operator depends on.
+
+    What is linear needs no synopsis: Δ(f(R)) = f(ΔR).
+    """
+    match plan:
+        case Join():
+            return "multilinear"
+        case ToStream() if plan.kind == "rstream":
+            return "linear"
+        case RowWindow() | Distinct() | Aggregate() | Recompute() | SetOperation() | ToStream():
+            return "non-linear"
+    return "linear"
+
+
 def describe(plan: Plan) -> str:
     """Return what an operator does, in a line, without numbers that change."""
     match plan:

@@ -65,7 +65,7 @@ class StepRan:
 
     Attributes:
         seconds: How long it took.
-        rows: How many rows it wrote.
+        rows: How many rows it wrote, or has the table that was there.
         is_skipped: Whether it did not run, because its table was there or it had nothing to do.
         is_prefetched: Whether its work was done before the tick.
     """
@@ -74,9 +74,6 @@ class StepRan:
     rows: int = 0
     is_skipped: bool = False
     is_prefetched: bool = False
-
-
-SKIPPED = StepRan(is_skipped=True)
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,11 @@ class Tick:
             if chosen.wants_steps:
                 ended = wall.perf_counter()
                 took = StepRan(ended - began, running.rows - before, False, running.was_prefetched)
-                ran.append(took if is_run else SKIPPED)
+                if not is_run:
+                    # another query may have made its table
+                    there = 0 if step.shared is None else running.sizes[step.shared.table]
+                    took = StepRan(0.0, there, is_skipped=True)
+                ran.append(took)
                 began = ended
         profiles = []
         for wanted in chosen.probes:

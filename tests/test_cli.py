@@ -289,6 +289,28 @@ def test_explain_of_an_application_and_of_a_database() -> None:
     )
 
 
+@pytest.mark.usefixtures("here")
+def test_explain_in_other_forms() -> None:
+    pictures = call("explain", "app.cql", "--as", "mermaid").stdout
+    assert ["counts", "fives"] == re.findall(r"^%% (\w+)$", pictures, re.MULTILINE)
+    assert 2 == pictures.count("flowchart BT")
+    plans = call("explain", "app.cql", "--as", "json").stdout
+    one, end = json.JSONDecoder().raw_decode(plans)
+    other = json.loads(plans[end:])
+    assert ["counts", "fives"] == [one["query"], other["query"]]
+    refused = call("explain", "app.cql", "--analyze")
+    assert 1 == refused.exit_code
+    assert "has measured nothing" in refused.output
+    run()
+    analyzed = call("explain", "--analyze", "-d", "app.duckdb", "counts")
+    assert 0 == analyzed.exit_code, analyzed.output
+    assert re.search("groups has .* rows", analyzed.stdout)
+    shown = call("explain", "-d", "app.duckdb", "counts", "--as", "sql").stdout
+    with cqlduck.connect("app.duckdb") as con:
+        assert con.sql(shown).fetchall()
+    assert 2 == call("explain", "app.cql", "--as", "pdf").exit_code
+
+
 def test_explain_of_the_example() -> None:
     example = Path(cqlduck.sql.__file__).parent / "examples" / "flights.cql"
     done = call("explain", str(example))

@@ -37,6 +37,7 @@ GIVEN = {
     "parameters": [],
     "path": "copy.duckdb",
     "deep": False,
+    "analyze": True,
     "every": "1 hour",
     "on_error": None,
     "point": "stages",

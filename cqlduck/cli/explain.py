@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,19 @@ from cqlduck.connection import connect
 from cqlduck.errors import Error
 
 
+class Form(Enum):
+    """How a plan is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MERMAID = "mermaid"
+    SQL = "sql"
+
+
+_COMMENT = {Form.TEXT: "--", Form.MERMAID: "%%", Form.SQL: "--"}
+"""What a line begins with that says which query it is; each JSON says it itself."""
+
+
 def explain(
     names: Annotated[
         list[str],
@@ -21,6 +35,13 @@ def explain(
     database: Annotated[
         Path | None, typer.Option("--database", "-d", help="A database instead of a file.")
     ] = None,
+    form: Annotated[
+        Form, typer.Option("--as", help="How: with its SQL, as data, as a picture, or as a SELECT.")
+    ] = Form.TEXT,
+    analyze: Annotated[
+        bool,
+        typer.Option("--analyze", help="Also count what operators keep; of a database."),
+    ] = False,
 ) -> None:
     """Print the plan of a query and the SQL that a tick runs for each operator.
 
@@ -30,6 +51,7 @@ def explain(
     cqlduck explain app.cql                  every query of an application
     cqlduck explain app.cql delays           one of them
     cqlduck explain -d app.duckdb delays     a query of a database
+    cqlduck explain app.cql delays --as mermaid > delays.mmd
     ```
     """
     limit = 1 if database else 2
@@ -40,14 +62,19 @@ def explain(
         )
     if database is not None:
         with connect(existing(database)) as con:
-            typer.echo(con.explain(names[0]))
+            typer.echo(con.plan(names[0], analyze=analyze).shown(form.name))
         return
+    if analyze:
+        raise Error(
+            "an application that has not run has measured nothing",
+            hint="cqlduck explain --analyze --database DATABASE QUERY",
+        )
     text = applications.read(Path(names[0]))
     with connect() as con:
         # Only what defines something: nothing is inserted, read or written for an explanation.
         con.execute(applications.definitions(text))
         known = [query.name for query in con.engine.catalogue.queries.values()]
         for name in names[1:] or known:
-            if not names[1:]:
-                typer.secho(f"-- {name}", bold=True)
-            typer.echo(con.explain(name) + "\n")
+            if not names[1:] and form in _COMMENT:
+                typer.secho(f"{_COMMENT[form]} {name}", bold=True)
+            typer.echo(con.plan(name).shown(form.name) + "\n")

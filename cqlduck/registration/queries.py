@@ -28,6 +28,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
         Error: Of the family, with its place in the query.
     """
     with engine.changing():
+        _refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())
         if old is None or not statement.or_replace:
             if not is_registered(
@@ -39,6 +40,23 @@ def create(engine: Engine, statement: CreateQuery) -> None:
             _keep(engine, old, options.get("keep"))
         else:
             _replace(engine, statement, old)
+
+
+def _refuse_other(engine: Engine, statement: CreateQuery) -> None:
+    """Refuse a written plan whose query computes something else here.
+
+    Raises:
+        BindError: Its root would have another id.
+    """
+    if statement.id is not None:
+        found = engine.compile(statement.name, statement.body).root
+        if found != statement.id:
+            raise BindError(
+                f"the query of the plan computes something else here: its root is {found}, not "
+                f"{statement.id}",
+                hint="streams, relations and queries have to be those of the plan, registered in "
+                "the same order; AS with the query's text registers it as it is here",
+            )
 
 
 def _begin_new(engine: Engine, statement: CreateQuery) -> None:
@@ -63,6 +81,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     Raises:
         Error: As `create` would.
     """
+    _refuse_other(engine, statement)
     old = engine.catalogue.queries.get(statement.name.lower())
     if old is None or not statement.or_replace:
         is_registered(engine, statement.name, statement.if_not_exists, "continuous query")

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from cqlduck import moments, selects
+from cqlduck import moments
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
+from cqlduck.queryplan import plan_of
 from cqlduck.registration import activation, inputs, queries
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.text.statements import (
@@ -109,7 +110,8 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
         case Show():
             return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
         case Explain():
-            lines = selects.explain(engine, engine.query(statement.name)).splitlines()
+            found = plan_of(engine, engine.query(statement.name), analyze=statement.analyze)
+            lines = found.shown(statement.form).splitlines()
             return relation.of_table(pa.table({"explain": lines}))
         case ExplainCreate():
             lines = queries.explain_create(engine, statement.create).splitlines()

@@ -17,6 +17,9 @@ from cqlduck.streamon.budget import Budget
 MEASURED_TICKS = 3
 """How many of the last ticks with an option say what it takes: their median."""
 
+LAST_TICKS = 16
+"""How many of the last ticks that were counted EXPLAIN ANALYZE speaks of."""
+
 SLOW_RATIO = 3.2
 """Of how many times what others take the first run counts: parsing alone does not explain it."""
 
@@ -80,6 +83,21 @@ class Statistics:
         return bool(others) and seconds > SLOW_RATIO * min(others)
 
 
+@dataclass(frozen=True)
+class MeasuredTick:
+    """A tick of a query whose statements were counted.
+
+    Attributes:
+        elements: How many elements came in it, or None if nobody knows.
+        steps: Its statements.
+        ran: What became of each, in the same order.
+    """
+
+    elements: int | None
+    steps: Sequence[Step]
+    ran: Sequence[StepRan]
+
+
 class Profiler:
     """Counts while ticks run, within the budget.
 
@@ -92,6 +110,7 @@ class Profiler:
         self.budget = budget
         self._points: dict[Point, Statistics] = {}
         self._steps: dict[tuple[str, Form], list[tuple[Step, Counted]]] = {}
+        self._last: dict[str, deque[MeasuredTick]] = {}
 
     def remember(self, point: Point, choice: Choice) -> None:
         """Begin with what was measured when an option was chosen, before the database was closed.
@@ -110,15 +129,17 @@ class Profiler:
             found = self._points[point] = Statistics()
         return found
 
-    def saw(self, query: str, form: Form, steps: Sequence[Step], ran: Sequence[StepRan]) -> None:
+    def saw(self, query: str, form: Form, tick: MeasuredTick) -> None:
         """Count the statements of a tick.
 
         Args:
             query: The query.
             form: The form of its statements.
-            steps: The statements.
-            ran: What became of each, in the same order.
+            tick: The tick.
         """
+        last = self._last.setdefault(query, deque(maxlen=LAST_TICKS))
+        last.append(tick)
+        steps, ran = tick.steps, tick.ran
         counts = self._steps.get((query, form))
         if counts is None or len(counts) != len(steps):
             mine = [key for key in self._steps if key[0] == query and key[1].is_chosen]
@@ -140,7 +161,12 @@ class Profiler:
                 for step, counted in counts:
                     yield form, step, counted
 
+    def last(self, query: str) -> Sequence[MeasuredTick]:
+        """Return the last ticks of a query that were counted."""
+        return tuple(self._last.get(query, ()))
+
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""
+        self._last.pop(owner, None)
         self._points = {p: known for p, known in self._points.items() if p.owner != owner}
         self._steps = {key: counts for key, counts in self._steps.items() if key[0] != owner}

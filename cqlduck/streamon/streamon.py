@@ -33,7 +33,7 @@ from cqlduck.streamon.points import (
     THREADS,
     Facts,
 )
-from cqlduck.streamon.profiler import Profiler
+from cqlduck.streamon.profiler import MeasuredTick, Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.sites import Asked, Sites
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
@@ -226,7 +226,8 @@ class StreaMon:
         seconds -= sum(profiled.seconds for profiled in ran.profiles) + ran.filling
         self.budget.looking += ran.filling
         if ran.steps:
-            self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
+            tick = MeasuredTick(chosen.facts.elements, steps, ran.steps)
+            self.profiler.saw(chosen.query, chosen.form, tick)
         if chosen.asked:
             self._sites.saw(chosen.asked, steps, ran)
         if chosen.stages is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cqlduck.errors import BindError, ParseError
+from cqlduck.rewrite.text.plans import written_plan
 from cqlduck.rewrite.text.reader import Reader
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
@@ -26,8 +27,20 @@ def create_query(reader: Reader, or_replace: bool) -> CreateQuery:
     options: tuple[tuple[str, str], ...] = ()
     if reader.accept("WITH"):
         options = _options(reader)
-    elif not reader.next_is("AS"):
-        reader.fail("expected AS here", known=("AS", "WITH"))
+    elif not reader.next_is("AS", "FROM"):
+        reader.fail("expected AS here", known=("AS", "WITH", "FROM PLAN"))
+    if reader.accept("FROM"):
+        reader.expect("PLAN")
+        place = reader.offset
+        text = reader.string()
+        reader.end()
+        try:
+            plan = written_plan(text)
+        except ParseError as error:
+            raise error.at(reader.text, place) from error
+        return CreateQuery(
+            name, plan.body, options, or_replace, if_not_exists, at, place, id=plan.id
+        )
     reader.expect("AS")
     if reader.done:
         reader.fail("the query is missing after AS", "write SELECT … FROM a stream or relation")

@@ -132,14 +132,27 @@ def _read_explain(reader: Reader, _: int) -> Statement | None:
             return None
         inner.expect("QUERY")
         return ExplainCreate(create_query(inner, or_replace), reader.tokens[0].start)
+    analyze = inner.accept("ANALYZE")
     inner.refuse_slip("CONTINUOUS QUERY", alone=True)
     if not inner.accept("CONTINUOUS"):
         return None
     inner.expect("QUERY")
     at = inner.offset
     name = inner.object_name()
-    inner.end()
-    return Explain(name, at)
+    form = FORMS[0]
+    if inner.accept("AS"):
+        place = inner.offset
+        form = inner.word().upper()
+        if form not in FORMS:
+            raise ParseError(f"a plan is not shown as {form}", hint=f"AS {', AS '.join(FORMS)}").at(
+                inner.text, place
+            )
+    inner.end(("AS",))
+    return Explain(name, at, analyze, form)
+
+
+FORMS = ("TEXT", "JSON", "MERMAID", "SQL")
+"""How EXPLAIN shows a plan."""
 
 
 _READ: Mapping[str, Callable[[Reader, int], Statement | None]] = {

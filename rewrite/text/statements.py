@@ -55,7 +55,10 @@ class RefreshRelation:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """`CREATE [OR REPLACE] CONTINUOUS QUERY [IF NOT EXISTS] name [WITH (…)] AS body`."""
+    """`CREATE [OR REPLACE] CONTINUOUS QUERY [IF NOT EXISTS] name [WITH (…)] AS body`.
+
+    With FROM PLAN in the place of AS, `id` is what the root of its plan has to be.
+    """
 
     name: str
     body: str
@@ -64,6 +67,7 @@ class CreateQuery:
     if_not_exists: bool = False
     offset: int = 0
     body_offset: int = 0
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,12 @@ class Show:
 
 @dataclass(frozen=True)
 class Explain:
-    """`EXPLAIN CONTINUOUS QUERY name`."""
+    """`EXPLAIN [ANALYZE] CONTINUOUS QUERY name [AS TEXT|JSON|MERMAID|SQL]`."""
 
     name: str
     offset: int = 0
+    analyze: bool = False
+    form: str = "TEXT"
 
 
 @dataclass(frozen=True)
