@@ -34,6 +34,7 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.relalg.elements import TS, number, union_all
+from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
@@ -139,6 +140,11 @@ def _check_columns(plan: Plan) -> None:
     for known in plan.columns:
         if known.name.lower() in RESERVED:
             raise reserved(known.name)
+        if levels(known.type) > MAX_LEVELS:
+            raise NotSupportedError(
+                f"column {known.name} has a type of {levels(known.type)} levels",
+                hint=f"Arrow, which hands answers out, has some {MAX_LEVELS}",
+            )
 
 
 def _check_conditions(plan: Plan, catalog: Catalog) -> None:

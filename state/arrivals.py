@@ -75,6 +75,7 @@ class Arrivals:
             alone read them.
         instant: The instant of a row as SQL over the source, where it is at hand.
         ready: The table that the source reads, if it is one of Arrow.
+        raw: The raw time of all rows, if they have one.
         are_clean: Whether they have been judged already, or have no instant and need none
             (`at_once`), and are to be taken as they are.
         is_registered: Whether the table is registered under the source's name by whoever made this.
@@ -88,6 +89,7 @@ class Arrivals:
     place: str = "row_number() OVER () - 1"
     instant: str | None = None
     ready: Prepared | None = None
+    raw: RawTime | None = None
     are_clean: bool = False
     is_registered: bool = False
 
@@ -231,5 +233,6 @@ def at_once(rows: Arrivals, clock: Clock, raw: RawTime) -> Arrivals:
         rows,
         stamp=f"{raw}::BIGINT",
         instant=f"{instant}::BIGINT",
+        raw=raw,
         are_clean=instant == BEGINNING,
     )

@@ -7,8 +7,10 @@ a rollback the engine loads all again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from cqlduck.rewrite.bind.macros import Captured
@@ -194,8 +196,9 @@ class Reading:
             self.members.setdefault(query.family, []).append(query)
 
 
-def _position(one: Input | Query) -> int:
-    return one.position
+# of all that is registered, in each registration: no function of ours is called for one of them
+_position: Callable[[Input | Query], int] = attrgetter("position")
+_number: Callable[[Input | Query], int] = attrgetter("number")
 
 
 @dataclass
@@ -266,16 +269,16 @@ class Catalogue:
     @property
     def next_number(self) -> int:
         """A number that no input or query has."""
-        return 1 + max((one.number for one in self._all()), default=0)
+        return 1 + max(map(_number, self._all()), default=0)
 
     @property
     def next_position(self) -> int:
         """The position behind all inputs and queries."""
-        return 1 + max((one.position for one in self._all()), default=0)
+        return 1 + max(map(_position, self._all()), default=0)
 
     def _all(self) -> Iterator[Input | Query]:
-        for known in (self.inputs, self.constants, self.queries, self.families):
-            yield from known.values()
+        known = (self.inputs, self.constants, self.queries, self.families)
+        return chain.from_iterable(one.values() for one in known)
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""

@@ -10,7 +10,7 @@ with which it was opened says that there is nothing after it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import BEGINNING, Instant
@@ -28,12 +28,14 @@ class Changes:
         table: The temporary table that has them, or None.
         pending_since: The number of the first element that has come into the queue since its table
             was made, as far as is known.
+        empty_at: The number of the next element when the queue was empty after these, or None.
     """
 
     after: Instant
     last: Instant
     table: str | None
     pending_since: int = 0
+    empty_at: int | None = None
 
 
 class Changed:
@@ -68,6 +70,17 @@ class Changed:
         """Return the number of the first element that came into a queue as it is, or 0."""
         known = self.kept.get(thing.table)
         return 0 if known is None else known.pending_since
+
+    def empty_at(self, thing: Input) -> int | None:
+        """Return the number of the next element when a queue was seen to be empty, or None."""
+        known = self.kept.get(thing.table)
+        return None if known is None else known.empty_at
+
+    def is_empty(self, thing: Input) -> None:
+        """Note that the queue of a relation is empty."""
+        known = self.kept.get(thing.table)
+        if known is not None and known.empty_at != thing.next_seq:
+            self.note(thing, replace(known, empty_at=thing.next_seq))
 
     def forget(self, thing: Input) -> None:
         """Know nothing of a relation that is dropped: another one may get the name of its store."""

@@ -15,6 +15,7 @@ from cqlduck.state import arrivals, relations
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.relation_buffer import RelationBuffer
 
 BEFORE = "temp._cql_content_before"
 AFTER = "temp._cql_content_after"
@@ -60,7 +61,9 @@ def fill(database: Database, name: str) -> None:
     database.execute(f"INSERT INTO {name} SELECT * FROM {BEFORE}")
 
 
-def write_before(database: Database, thing: Input, instant: Instant, *, strict: bool) -> None:
+def write_before(
+    database: Database, thing: Input, instant: Instant, buffer: RelationBuffer, *, strict: bool
+) -> None:
     """Write the content of a relation at an instant, what is pending included, into `BEFORE`.
 
     Pending elements without effect are recorded.
@@ -69,12 +72,13 @@ def write_before(database: Database, thing: Input, instant: Instant, *, strict: 
         database: The database, inside a transaction.
         thing: The relation.
         instant: The instant.
+        buffer: The elements that are not in the relation's queue yet.
         strict: Whether an element without effect is an error.
 
     Raises:
         WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
     """
-    content, judged = relations.content_at(database, thing, instant)
+    content, judged = relations.content_at(database, thing, instant, buffer)
     database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
     if judged:
         relations.leave_effective(database, thing, instant, strict=strict)

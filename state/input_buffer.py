@@ -30,7 +30,9 @@ from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import last_of
 from cqlduck.state.catalog import Catalogue, Input
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.instants import instant_of
 from cqlduck.state.intake import Accepted
+from cqlduck.state.relation_buffer import RelationBuffer
 
 MAX_ROWS = 400_000
 """How many rows a queue holds at most from tick to tick."""
@@ -129,12 +131,14 @@ class InputBuffer:
     Args:
         database: The database.
         catalogue: What is registered.
+        relations: The elements of relations that are in no queue table yet.
     """
 
-    def __init__(self, database: Database, catalogue: Catalogue) -> None:
+    def __init__(self, database: Database, catalogue: Catalogue, relations: RelationBuffer) -> None:
         """Begin closed: what comes then goes into the store."""
         self._database = database
         self._catalogue = catalogue
+        self.relations = relations
         database.participants.append(self)
         self._stack: contextlib.ExitStack | None = None
         self.arrived: dict[str, Buffered] = {}
@@ -208,6 +212,11 @@ class InputBuffer:
                 self.arrived[thing.name] = buffered
                 intake.count(clock, thing, seen.count, seen.lowest, seen.highest)
                 return Accepted(seen.count, 0)
+        if thing.kind == "relation" and ready is not None and rows.raw is not None:
+            instant, operation = instant_of(clock, rows.raw), rows.operation.strip("'")
+            if self.relations.add(thing, ready, instant, operation):
+                intake.count(clock, thing, seen.count, seen.lowest, seen.highest)
+                return Accepted(seen.count, 0)
         self.store(thing)
         with self._readable(rows):
             intake.insert(self._database, clock, thing, rows, seen)
@@ -220,7 +229,10 @@ class InputBuffer:
         return self._database.incoming.readable(rows.source, rows.ready.table)
 
     def store(self, thing: Input) -> None:
-        """Take what waits of a stream, and what its queue holds, into its store."""
+        """Take what waits of a stream into its store, or of a relation into its queue."""
+        if thing.kind == "relation":
+            self.relations.store(thing)
+            return
         buffered, held = self.arrived.pop(thing.name, None), self.kept.get(thing.name)
         if held is not None:
             self._keep(thing.name, None)
@@ -237,14 +249,16 @@ class InputBuffer:
     def flush(self) -> None:
         """Take what is held into the stores, because somebody is about to look at them."""
         for thing in self._catalogue.inputs.values():
-            if self.kept.get(thing.name):
+            if thing.kind == "relation":
+                self.relations.store(thing)
+            elif self.kept.get(thing.name):
                 self.store(thing)
                 self._looked[thing.name] = TICKS_IN_STORE
 
     @property
     def holds_some(self) -> bool:
-        """Whether a queue holds rows from tick to tick."""
-        return any(self.kept.values())
+        """Whether a queue holds rows from tick to tick, or elements of a relation wait."""
+        return any(self.kept.values()) or bool(self.relations.kept)
 
     def place(self, thing: Input, stay: Stay, *, is_queue: bool) -> bool:
         """Have what waits of a stream lie where it is to lie in the tick, and after it.

@@ -26,6 +26,7 @@ from cqlduck.state import records, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.relation_buffer import Pieces, RelationBuffer
 
 MAX_SCRATCH_ELEMENTS = 10_000
 """How many elements are copied at most before they are judged."""
@@ -90,7 +91,12 @@ def _statement(of: Relation, write: Law) -> str:
 
 
 def described(
-    thing: Input, found: Pending | None = None, lead: str | None = None, *, is_short: bool = False
+    thing: Input,
+    found: Pending | None = None,
+    lead: str | None = None,
+    *,
+    is_short: bool = False,
+    is_buffered: bool = False,
 ) -> Relation:
     """Return a relation as the delta rules see it.
 
@@ -99,6 +105,7 @@ def described(
         found: What is pending; if that is little, it is resolved apart.
         lead: By which column rows are looked for first then.
         is_short: Whether its queue has never been long.
+        is_buffered: Whether all that is pending is in the buffer, and not in the queue.
     """
     place = thing.position
     of = Relation(
@@ -106,7 +113,7 @@ def described(
     )
     if found is None:
         return of
-    is_all = is_short and found.later is None
+    is_all = is_short and found.later is None and not is_buffered
     queue = None if is_all else f"_cql_few_{place}"
     scratch = Scratch(queue, f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
     return replace(
@@ -115,13 +122,23 @@ def described(
 
 
 def _is_few(thing: Input, found: Pending) -> bool:
-    """Return whether elements are few; a column may have the name of the row ids, and hide them."""
-    has_row_ids = all(c.name.lower() != "rowid" for c in thing.columns)
-    return found.count <= MAX_SCRATCH_ELEMENTS and has_row_ids
+    """Return whether elements are few, and rows can be told from each other by their ids."""
+    return found.count <= MAX_SCRATCH_ELEMENTS and _has_row_ids(thing)
+
+
+def _has_row_ids(thing: Input) -> bool:
+    """Return whether row ids can be read: a column may have their name, and hide them."""
+    return all(c.name.lower() != "rowid" for c in thing.columns)
 
 
 def close(
-    database: Database, thing: Input, until: Instant, changed: Changed, *, strict: bool = False
+    database: Database,
+    thing: Input,
+    until: Instant,
+    changed: Changed,
+    buffer: RelationBuffer,
+    *,
+    strict: bool = False,
 ) -> Instant | None:
     """Resolve what is pending at or before an instant; return the first instant of what is left.
 
@@ -130,29 +147,66 @@ def close(
         thing: The relation.
         until: The instant.
         changed: Where it is noted what changes.
+        buffer: The elements that are not in its queue yet.
         strict: Whether an element without effect is an error.
 
     Raises:
         WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
     """
-    found = _pending(database, thing, until)
+    pieces = buffer.due(thing, until, changed.empty_at(thing)) if _has_row_ids(thing) else None
+    if pieces is None:
+        buffer.store(thing)
+        found = _pending(database, thing, until)
+    else:
+        found = _in_buffer(thing, pieces)
     if not found.count:
+        if found.later is None:
+            changed.is_empty(thing)
         return found.later
     lead, since = _lead(thing, found, changed), changed.pending_since(thing)
-    of = described(thing, found, lead, is_short=thing.next_seq - since <= MAX_DELETED)
+    is_short = thing.next_seq - since <= MAX_DELETED
+    of = described(thing, found, lead, is_short=is_short, is_buffered=pieces is not None)
+    if pieces is not None:
+        assert of.scratch is not None
+        assert of.scratch.pending is not None
+        buffer.fill(thing, of.scratch.pending)
     if not _only_comes(thing, found):
-        _carry_out(database, thing, of, _outcome(database, of, until, found), strict=strict)
+        if pieces is None:
+            _set_apart(database, of, until)
+        done = _outcome(database, of, until, found)
+        if done.wrong:
+            # who records them looks for them in the queue
+            buffer.store(thing)
+            record(database, thing, strict=strict)
+        _carry_out(database, of, done)
     elif of.scratch is None:
         database.execute(_statement(of, outcome.insert_pending), {"until": until})
-    else:
+    elif pieces is None:
         _make(database, of, of.scratch.changed, outcome.changed_by_insertions, {"until": until})
+        database.execute(_statement(of, outcome.begins))
+    else:
+        _make(database, of, of.scratch.changed, outcome.changed_by_buffer)
         database.execute(_statement(of, outcome.begins))
     assert found.first is not None
     assert found.last is not None
     table = None if of.scratch is None else of.scratch.changed
-    since = _leave_pending(database, thing, until, found, since)
-    changed.note(thing, Changes(Instant(found.first - 1), found.last, table, since))
+    if thing.name in buffer.kept:
+        buffer.forget(thing)
+    else:
+        since = _leave_pending(database, thing, until, found, since)
+    empty_at = thing.next_seq if found.later is None else None
+    changed.note(thing, Changes(Instant(found.first - 1), found.last, table, since, empty_at))
     return found.later
+
+
+def _in_buffer(thing: Input, pieces: Pieces) -> Pending:
+    """Return what is pending, if that is what lies in the buffer."""
+    names = thing.primary_key or tuple(c.name for c in thing.columns)
+    both = zip(pieces.tables, pieces.operations, strict=True)
+    inserts = sum(table.num_rows for table, operation in both if operation == "+")
+    with_nulls = {n for n in names for table in pieces.tables if table.column(n).null_count}
+    first, last = min(pieces.instants), max(pieces.instants)
+    return Pending(pieces.count, inserts, 0, first, last, frozenset(with_nulls), None)
 
 
 def _leave_pending(
@@ -206,7 +260,8 @@ class _Outcome:
 
 def _outcome(database: Database, of: Relation, until: Instant, found: Pending) -> _Outcome:
     """Write the outcome of a relation's queue; return what it is."""
-    _set_apart(database, of, until)
+    if of.scratch is not None:
+        _make(database, of, of.scratch.stored, relation.candidates)
     is_few = of.scratch is not None and bool(of.primary_key)
     if is_few and found.is_at_once and not found.upserts:
         assert found.first is not None
@@ -228,12 +283,8 @@ def _counted(database: Database, of: Relation) -> tuple[_Outcome, int]:
     return _Outcome(rows, wrong, ends), others
 
 
-def _carry_out(
-    database: Database, thing: Input, of: Relation, done: _Outcome, *, strict: bool
-) -> None:
+def _carry_out(database: Database, of: Relation, done: _Outcome) -> None:
     """Do what the outcome of a relation's queue says; what has nothing to do does not run."""
-    if done.wrong:
-        record(database, thing, strict=strict)
     if of.scratch is not None:
         _make(database, of, of.scratch.changed, outcome.changed_by_outcome)
     if done.ends:
@@ -242,8 +293,10 @@ def _carry_out(
         database.execute(_statement(of, outcome.begins))
 
 
-def has_pending(database: Database, thing: Input) -> bool:
+def has_pending(database: Database, thing: Input, buffer: RelationBuffer) -> bool:
     """Return whether elements of a relation wait for their instants to close."""
+    if thing.name in buffer.kept:
+        return True
     if not thing.next_seq:
         return False
     queue = f"cql_state.{quoted(thing.pending)}"
@@ -288,12 +341,9 @@ def _judge(database: Database, of: Relation, until: Instant, found: Pending) -> 
 
 
 def _set_apart(database: Database, of: Relation, until: Instant) -> None:
-    """Set few elements apart, where need be, and the rows of the store that they may change."""
-    if of.scratch is None:
-        return
-    if of.scratch.pending is not None:
+    """Set few elements apart, where need be."""
+    if of.scratch is not None and of.scratch.pending is not None:
         _make(database, of, of.scratch.pending, relation.queued, {"until": until})
-    _make(database, of, of.scratch.stored, relation.candidates)
 
 
 def record(database: Database, thing: Input, *, strict: bool, at: Instant | None = None) -> int:
@@ -348,7 +398,9 @@ def _last_wrong(database: Database, thing: Input) -> int:
     )
 
 
-def content_at(database: Database, thing: Input, until: Instant) -> tuple[str, bool]:
+def content_at(
+    database: Database, thing: Input, until: Instant, buffer: RelationBuffer
+) -> tuple[str, bool]:
     """Return the bag of a relation at an instant, with all that is pending, as a SELECT.
 
     Also whether the queue had to be judged for it, so that some of it may have no effect.
@@ -359,12 +411,16 @@ def content_at(database: Database, thing: Input, until: Instant) -> tuple[str, b
         database: The database, inside a transaction.
         thing: The relation.
         until: An instant after its heartbeat.
+        buffer: The elements that are not in its queue yet; they are written there.
     """
+    buffer.store(thing)
     found = _pending(database, thing, until)
     judged = not _only_comes(thing, found)
     if judged:
         of = described(thing, found, _lead(thing, found))
         _set_apart(database, of, until)
+        if of.scratch is not None:
+            _make(database, of, of.scratch.stored, relation.candidates)
         _judge(database, of, until, found)
     content = outcome.content(described(thing), until, judged=judged)
     return content.sql("duckdb", copy=False), judged

@@ -52,6 +52,7 @@ RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
+BUFFER = "test_relation_buffer.py::test_"
 FILTERS = "test_filters.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
 
@@ -1772,10 +1773,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "state/relations.py",
         ("what is no swap of tuples is resolved as one", "if not others:", "if others >= 0:",
          "test_relation_rules.py::test_many_changes_come_to_the_same_as_few"),
+        ("elements without effect are looked for where they are not",
+         "buffer.store(thing)\n            record(", "record(",
+         BUFFER + "all_is_as_if_none_waited"),
+        ("a content at an instant is without what waits",
+         "buffer.store(thing)\n    found = _pending", "found = _pending",
+         BUFFER + "a_statement_counts_with_them"),
         ("a queue is emptied with what is left for later",
          "if found.later is None and thing.next_seq - since > MAX_DELETED:",
          "if thing.next_seq - since > MAX_DELETED:",
          "test_growth.py::test_a_queue_leaves_no_rows_behind_that_scans_would_pass"),
+    ),
+    *_of(
+        "state/relation_buffer.py",
+        ("what waits is all that is pending, whatever lies in the queue",
+         "known.begin != empty_at or", "", BUFFER + "who_reads_the_queue_finds_them"),
+        ("what is for later is resolved with what waits", "or max(known.instants) > until:", ":",
+         BUFFER + "what_is_for_later_stays"),
+        ("what waited before a change that is undone is gone", "self.kept = kept", "self.kept = {}",
+         BUFFER + "a_change_that_is_undone_takes_none_with_it"),
+        ("a file has elements wait that a crash would lose",
+         "if not self._database.in_memory or", "if",
+         BUFFER + "in_a_file_nothing_waits"),
     ),
     *_of(
         "state/logs.py",

@@ -1302,6 +1302,27 @@ def test_statements_are_not_prepared(text: str) -> None:
     assert "execute(text, parameters)" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE STREAM deep (a {})",
+        "CREATE RELATION deep (k INTEGER, a {}, PRIMARY KEY (k))",
+        "CREATE CONTINUOUS QUERY deep AS SELECT NULL::{} AS a FROM s",
+    ],
+)
+@pytest.mark.parametrize("kind", ["INTEGER" + "[]" * 61, "STRUCT(a INTEGER" + "[]" * 60 + ")"])
+def test_a_type_of_more_levels_than_arrow_hands_out_is_refused(text: str, kind: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER)")
+        with pytest.raises(cqlduck.NotSupportedError, match="column a has a type of 61 levels"):
+            con.execute(text.format(kind))
+        con.execute(text.format(kind.replace("[][]", "[]", 1)))
+        con.append("s", [(1,)], at=1)
+        con.advance(2)
+        for query in con.queries:
+            con.arrow(query)
+
+
 ANALYZED = [
     "EXPLAIN ANALYZE CREATE TABLE made AS SELECT 1 AS x",
     "/* why */ EXPLAIN ANALYZE INSERT INTO t VALUES (1)",

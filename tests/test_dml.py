@@ -155,7 +155,9 @@ def pending_content(con: cqlduck.Connection) -> Counter[tuple]:
     """Return what a statement would read of `r`."""
     with con.engine.changing():
         database = con.engine.database
-        content, _ = relations.content_at(database, con.engine.input("r"), 2**62)
+        content, _ = relations.content_at(
+            database, con.engine.input("r"), 2**62, con.engine.relation_buffer
+        )
         return Counter(database.rows(content))
 
 

@@ -336,6 +336,7 @@ CATALOG = """
 
 # What is refused, and the word by which docs/limits.md names it. A SELECT is the body of a query.
 REFUSED = (
+    ("SELECT NULL::INTEGER" + "[]" * 61 + " AS a FROM s", "60 levels"),
     (
         "WITH RECURSIVE c AS (SELECT k FROM s UNION SELECT k + 1 FROM c WHERE k < 3) "
         "SELECT k FROM (SELECT k FROM c) x [ROWS 5]",

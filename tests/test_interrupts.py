@@ -218,6 +218,8 @@ READS: dict[str, Callable[[cqlduck.Connection, Path], object]] = {
 }
 
 
+# what a handler raises inside of a weak reference's callback Python itself drops
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("call", READS.values(), ids=READS)
 def test_a_call_that_reads_raises_what_the_handler_raises_at_any_moment(
     tmp_path: Path, call: Callable[[cqlduck.Connection, Path], object]

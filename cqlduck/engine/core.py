@@ -34,6 +34,7 @@ from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.processes import OwnLock
+from cqlduck.state.relation_buffer import RelationBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.ticks import TickBuffer
 from cqlduck.streamon.streamon import StreaMon
@@ -72,6 +73,7 @@ class Core:
     closed: bool = False
     compiler: Compiler = field(init=False)
     input_buffer: InputBuffer = field(init=False)
+    relation_buffer: RelationBuffer = field(init=False)
     output_buffer: OutputBuffer = field(init=False)
     tick_buffer: TickBuffer = field(init=False)
     results: Results = field(init=False)

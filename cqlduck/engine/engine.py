@@ -37,7 +37,6 @@ from cqlduck.state import (
     inspection,
     plans,
     records,
-    relations,
     synopses,
 )
 from cqlduck.state.arrivals import Arrivals
@@ -51,6 +50,7 @@ from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.processes import OwnLock
+from cqlduck.state.relation_buffer import RelationBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import Tick
@@ -76,7 +76,8 @@ class Engine(Failing):
         self.catalogue = catalog_rows.load(base, is_empty=base.is_new)
         self.compiler = Compiler(base)
         base.participants.append(self.compiler)
-        self.input_buffer = InputBuffer(base, self.catalogue)
+        self.relation_buffer = RelationBuffer(base)
+        self.input_buffer = InputBuffer(base, self.catalogue, self.relation_buffer)
         self.tick_buffer = TickBuffer(base)
         self.output_buffer = OutputBuffer(base)
         self.prefetcher = Prefetcher(base)
@@ -356,7 +357,7 @@ class Engine(Failing):
 
     def close_beginning(self, thing: Input) -> None:
         """Let a new relation show what it has been filled with without an instant."""
-        relations.close(self.database, thing, BEGINNING, self.last_changes, strict=self.strict)
+        self.close_relation(thing, BEGINNING)
 
     def next_raw_time(self, thing: Input) -> RawTime:
         """Return the raw time that a change without one gets.

@@ -18,7 +18,7 @@ from cqlduck.engine.core import log
 from cqlduck.engine.ticking import Ticking, of_the_query
 from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import answers, arrived, catalog_rows, relations
+from cqlduck.state import answers, arrived, catalog_rows
 from cqlduck.state.catalog import Query
 
 Result = TypeVar("Result")
@@ -158,7 +158,7 @@ class Failing(Ticking):
         for thing in (*self.catalogue.inputs_of(query), *filter(None, [constants])):
             if thing.kind == "relation":
                 self.raise_heartbeat(thing, until)
-                relations.close(self.database, thing, until, self.last_changes, strict=self.strict)
+                self.close_relation(thing, until)
         return query
 
 

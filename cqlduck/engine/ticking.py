@@ -71,6 +71,9 @@ class Ticking(Core):
 
     def _waits(self, thing: Input) -> bool:
         """Return whether something is pending in a relation at or before its heartbeat."""
+        first = self.relation_buffer.first(thing)
+        if first is not None and thing.heartbeat is not None and first <= thing.heartbeat:
+            return True
         return bool(
             self.database.value(
                 f"SELECT EXISTS (SELECT 1 FROM cql_state.{quoted(thing.pending)} WHERE _ts <= ?)",
@@ -182,10 +185,23 @@ class Ticking(Core):
                     thing.heartbeat = highest
                 if self._may_close(thing):
                     assert thing.heartbeat is not None
-                    first = relations.close(
-                        self.database, thing, thing.heartbeat, self.last_changes, strict=self.strict
-                    )
+                    first = self.close_relation(thing, thing.heartbeat)
                     self.pending[thing.name] = thing.next_seq, first
+
+    def close_relation(self, thing: Input, until: Instant) -> Instant | None:
+        """Resolve what is pending of a relation at or before an instant, inside a change.
+
+        Returns:
+            The first instant of what is left, or None.
+        """
+        return relations.close(
+            self.database,
+            thing,
+            until,
+            self.last_changes,
+            self.relation_buffer,
+            strict=self.strict,
+        )
 
     def _may_close(self, thing: Input) -> bool:
         """Return whether something may be pending in a relation at or before its heartbeat."""

@@ -10,6 +10,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.names import RESERVED, STORED
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
@@ -174,6 +175,12 @@ def _typed(engine: Engine, written: tuple[tuple[str, str], ...]) -> tuple[Column
         known = columns.types_of(engine.database, [kind for _, kind in written])
     except duckdb.Error:
         known = [_type(engine, name, kind) for name, kind in written]
+    for (name, _), kind in zip(written, known, strict=True):
+        if levels(kind) > MAX_LEVELS:
+            raise NotSupportedError(
+                f"column {name} has a type of {levels(kind)} levels",
+                hint=f"Arrow, in which rows come in, has some {MAX_LEVELS}",
+            )
     return tuple(Column(name, kind) for (name, _), kind in zip(written, known, strict=True))
 
 

@@ -65,7 +65,8 @@ def run(
     with pending_shown(engine, others), table as name:
         if whole:
             instant = instants.instant_of(engine.clock, engine.next_raw_time(thing))
-            difference.write_before(database, thing, instant, strict=engine.strict)
+            buffer = engine.relation_buffer
+            difference.write_before(database, thing, instant, buffer, strict=engine.strict)
             difference.fill(database, name)
         database.execute(text, parameters)
         difference.write_after(database, listed, name)
@@ -112,20 +113,20 @@ def pending_shown(engine: Engine, read: frozenset[str]) -> Iterator[None]:
         read: The lower-case names of what it reads. If plain views, macros or anything unknown may
             be among them, these may read any relation.
     """
-    database, inputs = engine.database, engine.catalogue.inputs
+    database, inputs, buffer = engine.database, engine.catalogue.inputs, engine.relation_buffer
     if not read:
         yield
         return
     waiting = [
         thing
         for thing in inputs.values()
-        if thing.kind == "relation" and relations.has_pending(database, thing)
+        if thing.kind == "relation" and relations.has_pending(database, thing, buffer)
     ]
     registered = (*inputs, *engine.catalogue.queries)
     if waiting and not listing.has_views_or_macros(database, registered):
         waiting = [thing for thing in waiting if thing.name.lower() in read]
     for thing in waiting:
-        content, _ = relations.content_at(database, thing, Instant(FOREVER - 1))
+        content, _ = relations.content_at(database, thing, Instant(FOREVER - 1), buffer)
         database.view(quoted(thing.name), content)
     yield
     for thing in waiting:

@@ -119,6 +119,7 @@ def _replace(engine: Engine, thing: Input, rows: arrivals.Arrivals, at: Any) -> 
             f"{thing.name} would have several rows under its primary key: {shown}",
             hint="give it one row for each key, as with DISTINCT ON or GROUP BY",
         )
-    difference.write_before(engine.database, thing, instant, strict=engine.strict)
+    buffer = engine.relation_buffer
+    difference.write_before(engine.database, thing, instant, buffer, strict=engine.strict)
     rows = difference.elements(engine.database, thing)
     return engine.accept(thing, arrivals.at_once(rows, engine.clock, raw)).taken

@@ -77,6 +77,13 @@ def changed_by_insertions(relation: Relation) -> exp.Select:
     ).from_(pending(replace(relation, scratch=None)).subquery("pending", copy=False), copy=False)
 
 
+def changed_by_buffer(relation: Relation) -> exp.Select:
+    """Return the same where the insertions are in no queue, but set apart."""
+    times = [named(column(TS), ENTER), named(forever(), LEAVE), column(SEQ)]
+    listed = [*references(relation.columns), *times, named(typed_null("BIGINT"), ROWID)]
+    return exp.select(*listed).from_(pending(relation).subquery("pending", copy=False), copy=False)
+
+
 def ends(relation: Relation) -> exp.Update:
     """End the rows of the store that the outcome ends."""
     store = state_table(relation.store)

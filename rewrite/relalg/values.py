@@ -28,6 +28,7 @@ from cqlduck.rewrite.relalg.builders import cast, column
 
 FLOATING = frozenset({"FLOAT", "DOUBLE"})
 _NESTED = ("STRUCT", "UNION", "MAP", "TUPLE")
+_QUOTED = re.compile(r"""("(?:[^"]|"")*")|('(?:[^']|'')*')""")
 _SIZE = re.compile(r'("(?:[^"]|"")*")|\[\d+\]')
 _DAYS = 2**32
 """More than the days of an INTERVAL can be."""
@@ -116,6 +117,33 @@ def differs(new: exp.Expr, old: exp.Expr, type_name: str) -> exp.Expr:
     if mine is None or theirs is None:
         return unequal
     return exp.or_(unequal, exp.NullSafeNEQ(this=mine, expression=theirs))
+
+
+MAX_LEVELS = 60
+"""How many levels a type of a column has at most: Arrow hands out no more than 63."""
+
+
+def levels(type_name: str) -> int:
+    """Return how many levels of lists, structs and the like a type has.
+
+    >>> levels("INTEGER"), levels("INTEGER[][3]")
+    (0, 2)
+    >>> levels('STRUCT(a INTEGER, "b[" MAP(DATE, TIME[]))')
+    3
+    """
+    outer: list[int] = []
+    level = most = 0
+    for sign in _QUOTED.sub("", type_name):
+        if sign == "(":
+            outer.append(most)
+            level = most = 0
+        elif sign == ")":
+            level, most = max(most, level) + 1, outer.pop()
+        elif sign == ",":
+            level, most = 0, max(most, level)
+        elif sign == "[":
+            level += 1
+    return max(most, level)
 
 
 def unsized(type_name: str) -> str:
