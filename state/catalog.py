@@ -347,9 +347,9 @@ class Catalogue:
         query.state = state
         self._forget_readings()
 
-    def readers_of(self, query: Query) -> list[Query]:
-        """Return the queries that read a query, themselves or through others, in their order."""
-        found = {query.name}
+    def readers_of(self, thing: Input | Query) -> list[Query]:
+        """Return the queries that read something, themselves or through others, in their order."""
+        found = {thing.name}
         readers = []
         for other in sorted((*self.queries.values(), *self.families.values()), key=_position):
             if not found.isdisjoint(other.inputs):

@@ -1785,6 +1785,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_growth.py::test_a_queue_leaves_no_rows_behind_that_scans_would_pass"),
     ),
     *_of(
+        "cqlduck/registration/removal.py",
+        ("CASCADE drops those alone that read it themselves",
+         "engine.catalogue.readers_of(thing)", "engine.catalogue.readers(thing)",
+         "test_dropping.py::test_what_depends_on_it_goes_and_nothing_else"),
+    ),
+    *_of(
         "state/relation_buffer.py",
         ("what waits is all that is pending, whatever lies in the queue",
          "known.begin != empty_at or", "", BUFFER + "who_reads_the_queue_finds_them"),

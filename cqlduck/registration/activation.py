@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
-from cqlduck.registration import families, queries
+from cqlduck.registration import families, queries, removal
 from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
 from cqlduck.state.catalog import EXPIRED, Query
 
@@ -84,6 +84,6 @@ def begin_anew(engine: Engine, name: str) -> None:
         compiled = engine.compiled.get(old.name.lower()) or engine.recompile(old)
         options = () if old.keep is None else (("keep", old.keep),)
         statement = CreateQuery(old.name, old.body, options)
-        queries.remove(engine, old, keep_log=not amends)
+        removal.remove(engine, old, keep_log=not amends)
         queries.begin(engine, statement, compiled, None if amends else old)
         queries.move_behind(engine, readers)

@@ -8,7 +8,8 @@ import duckdb
 
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
-from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
+from cqlduck.registration.names import is_registered, refuse_missing
+from cqlduck.registration.removal import remove_readers
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.names import RESERVED, STORED
@@ -203,7 +204,7 @@ def drop(engine: Engine, statement: Drop) -> None:
     """Drop a stream or relation.
 
     Raises:
-        CatalogError: It is not there, or a query reads it.
+        CatalogError: It is not there, or a query reads it and the statement does not say CASCADE.
     """
     with engine.changing():
         thing = engine.catalogue.inputs.get(statement.name.lower())
@@ -212,7 +213,7 @@ def drop(engine: Engine, statement: Drop) -> None:
             same = [i for i in engine.catalogue.inputs.values() if i.kind == kind]
             refuse_missing(statement, kind, same)
             return
-        refuse_if_read(engine, thing)
+        remove_readers(engine, statement, thing)
         engine.catalogue.remove(thing)
         inspection.refresh(engine.database, engine.catalogue, thing)
         stores.drop(engine.database, thing)

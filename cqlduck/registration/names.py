@@ -86,5 +86,5 @@ def refuse_if_read(engine: Engine, thing: Input | Query) -> None:
         named = [q for r in readers for q in (engine.catalogue.members_of(r) or [r])]
         raise CatalogError(
             f"{thing.name} is read by {', '.join(q.name for q in named)}",
-            hint="drop these queries first",
+            hint="drop these queries first, or all together with CASCADE at the end",
         )

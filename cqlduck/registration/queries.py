@@ -9,13 +9,14 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration import families
 from cqlduck.registration.history import retention_of
-from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
+from cqlduck.registration.names import is_registered, refuse_missing
+from cqlduck.registration.removal import remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
-from cqlduck.state import catalog_rows, inspection, records
+from cqlduck.state import catalog_rows, inspection
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
@@ -297,7 +298,7 @@ def drop(engine: Engine, statement: Drop) -> None:
     """Drop a query.
 
     Raises:
-        CatalogError: It is not there, or another query reads it.
+        CatalogError: It is not there, or another query reads it and it does not say CASCADE.
     """
     with engine.changing():
         query = engine.catalogue.queries.get(statement.name.lower())
@@ -305,24 +306,5 @@ def drop(engine: Engine, statement: Drop) -> None:
             known = list(engine.catalogue.queries.values())
             refuse_missing(statement, "continuous query", known)
             return
-        refuse_if_read(engine, query)
+        remove_readers(engine, statement, query)
         remove(engine, query)
-
-
-def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
-    """Remove a query, inside a change; its log may stay for one that takes its place."""
-    if not keep_log:
-        engine.results.keep(query.changes)
-    if query.family is not None:
-        families.leave(engine, query, keep_log=keep_log)
-        return
-    engine.erase(query, keep_log=keep_log)
-    records.drop(engine.database, records.CORRECTIONS, query.name)
-    engine.catalogue.remove(query)
-    inspection.refresh(engine.database, engine.catalogue, query)
-    engine.compiled.pop(query.name.lower(), None)
-    engine.housekeeping.dropped(query)
-    if not keep_log:
-        engine.housekeeping.lost.pop(query.name, None)
-    engine.tables.drop()
-    engine.output_buffer.store(query)

@@ -97,8 +97,11 @@ def _read_drop(reader: Reader, _: int) -> Statement | None:
             if_exists = reader.accept_if("IF EXISTS")
             at = reader.offset
             name = reader.object_name()
-            reader.end()
-            return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
+            cascade = reader.accept("CASCADE")
+            if not cascade:
+                reader.accept("RESTRICT")
+            reader.end(("CASCADE", "RESTRICT"))
+            return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at, cascade)
     return None
 
 

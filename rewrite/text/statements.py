@@ -72,12 +72,13 @@ class CreateQuery:
 
 @dataclass(frozen=True)
 class Drop:
-    """`DROP STREAM|RELATION|CONTINUOUS QUERY [IF EXISTS] name`."""
+    """`DROP STREAM|RELATION|CONTINUOUS QUERY [IF EXISTS] name [CASCADE|RESTRICT]`."""
 
     kind: str
     name: str
     if_exists: bool = False
     offset: int = 0
+    cascade: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""Removing queries, and all that read what is dropped."""
+
+from __future__ import annotations
+
+from cqlduck.engine import Engine
+from cqlduck.registration import families
+from cqlduck.registration.names import refuse_if_read
+from cqlduck.rewrite.text.statements import Drop
+from cqlduck.state import inspection, records
+from cqlduck.state.catalog import Input, Query
+
+
+def remove_readers(engine: Engine, statement: Drop, thing: Input | Query) -> None:
+    """Remove all queries that read what a statement drops, themselves or through others.
+
+    Args:
+        engine: The engine, inside a change.
+        statement: The statement.
+        thing: What it drops.
+
+    Raises:
+        CatalogError: There are some, and the statement does not say CASCADE.
+    """
+    if not statement.cascade:
+        refuse_if_read(engine, thing)
+        return
+    # families go with their last members; who reads a query was registered after it
+    for reader in reversed(engine.catalogue.readers_of(thing)):
+        if reader.shape is None:
+            remove(engine, reader)
+
+
+def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
+    """Remove a query, inside a change; its log may stay for one that takes its place."""
+    if not keep_log:
+        engine.results.keep(query.changes)
+    if query.family is not None:
+        families.leave(engine, query, keep_log=keep_log)
+        return
+    engine.erase(query, keep_log=keep_log)
+    records.drop(engine.database, records.CORRECTIONS, query.name)
+    engine.catalogue.remove(query)
+    inspection.refresh(engine.database, engine.catalogue, query)
+    engine.compiled.pop(query.name.lower(), None)
+    engine.housekeeping.dropped(query)
+    if not keep_log:
+        engine.housekeeping.lost.pop(query.name, None)
+    engine.tables.drop()
+    engine.output_buffer.store(query)
