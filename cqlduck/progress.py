@@ -187,7 +187,8 @@ class Progress:
             until: Where the tick ends, if that is before the heartbeats.
         """
         last = buffered.thing.last_instant
-        beats = [other.heartbeat for other in self.catalogue.inputs.values()]
+        known = self.catalogue
+        beats = [i.heartbeat for i in known.inputs.values() if i is not known.system]
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import Stored, memory_of
+from cqlduck.rewrite.text.names import SYSTEM
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
@@ -75,4 +76,8 @@ def explain(engine: Engine, query: Query, notes: str = "") -> str:
     planned = engine.planned(query)
     kept = stored(engine, planned.name, engine.compiled[planned.name.lower()])
     parts.append(memory(kept, query.keep or engine.history))
+    if SYSTEM.lower() in engine.compiled[planned.name.lower()].sources:
+        parts.append(
+            f"-- {SYSTEM} says what ticks did: what it has depends on how time is cut into them"
+        )
     return "\n\n".join(parts)

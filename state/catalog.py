@@ -15,6 +15,7 @@ from typing import Any
 
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.names import SYSTEM
 from cqlduck.rewrite.text.time import Clock, Instant, RawDuration, RawTime
 from cqlduck.state.functions import Function
 
@@ -304,6 +305,11 @@ class Catalogue:
         """Return a query that has a plan of its own."""
         found = self.families.get(name.lower())
         return self.queries[name.lower()] if found is None else found
+
+    @property
+    def system(self) -> Input | None:
+        """The stream of what operators did, if a query reads it."""
+        return self.inputs.get(SYSTEM.lower())
 
     def input_of(self, name: str) -> Input | None:
         """Return a stream or relation, also one of ours, or None."""

@@ -1785,6 +1785,21 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_growth.py::test_a_queue_leaves_no_rows_behind_that_scans_would_pass"),
     ),
     *_of(
+        "cqlduck/engine/system.py",
+        ("what reads SysStream feeds it",
+         "return thing is not None and query not in self._above(thing)", "return thing is not None",
+         "test_system_stream.py::test_it_never_feeds_itself"),
+        ("SysStream is complete up to the fastest", "return min(", "return max(",
+         "test_system_stream.py::test_a_query_that_stands_still_holds_it_back"
+         "_no_longer_than_it_is_active"),
+        ("what is said of a query that fell behind is not seen",
+         "at = Instant(thing.heartbeat + 1)", "at = query.frontier",
+         "test_system_stream.py::test_a_query_that_stands_still_holds_it_back"
+         "_no_longer_than_it_is_active"),
+        ("a tick is told twice", "or self._last.get(query.name) is ticks[-1]:", ":",
+         "test_system_stream.py::test_a_query_whose_tick_runs_nothing_says_nothing"),
+    ),
+    *_of(
         "cqlduck/registration/removal.py",
         ("CASCADE drops those alone that read it themselves",
          "engine.catalogue.readers_of(thing)", "engine.catalogue.readers(thing)",

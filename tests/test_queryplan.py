@@ -11,6 +11,7 @@ import test_golden
 import cqlduck
 from cqlduck.queryplan import QueryPlan, model
 from cqlduck.queryplan.model import PlanOperator
+from cqlduck.streamon.measures import Measures
 
 STREAMS = """
     CREATE STREAM s (k INTEGER, v INTEGER);
@@ -397,6 +398,6 @@ def test_the_documentation_names_all_keys(con: cqlduck.Connection) -> None:
     listed = set(re.findall(r"`(\w+)`", PAGE.split("## Data")[1].split("## A query")[0]))
     operator = found["operators"][1]
     nested = {name for part in ("synopses", "statements") for name in operator[part][0]}
-    fields = {f.name for kind in (model.PlanChoice, model.PlanChange, model.PlanMeasures)
+    fields = {f.name for kind in (model.PlanChoice, model.PlanChange, Measures)
               for f in dataclasses.fields(kind)}  # fmt: skip
     assert {*found} - {"version"} | {*operator} | nested | fields <= listed

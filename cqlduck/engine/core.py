@@ -18,13 +18,14 @@ import duckdb
 from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import MAX_TICK, Bounds
+from cqlduck.engine.system import SystemStream
 from cqlduck.errors import CatalogError, DatabaseError, Error, first_line
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.steps import OperatorRow, Steps
-from cqlduck.rewrite.text.names import bare
+from cqlduck.rewrite.text.names import SYSTEM, bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import answers, catalog_rows, instants, machine, plans, records
@@ -80,6 +81,7 @@ class Core:
     progress: Progress = field(init=False)
     housekeeping: Housekeeping = field(init=False)
     streamon: StreaMon = field(init=False)
+    system: SystemStream = field(init=False)
     bounds: Bounds = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
@@ -302,6 +304,11 @@ class Core:
             raise CatalogError(
                 f"there is no stream or relation {name}",
                 hint=suggestion(name, known, "there are"),
+            )
+        if found is self.catalogue.system:
+            raise CatalogError(
+                f"{SYSTEM} is cqlduck's own: ticks say there what operators did",
+                hint="read it in a continuous query",
             )
         return found
 

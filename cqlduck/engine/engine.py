@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import Bounds
 from cqlduck.engine.failing import Failing
+from cqlduck.engine.system import SystemStream
 from cqlduck.errors import BindError, DatabaseError, DataError, Error
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.progress import Progress
@@ -114,7 +115,16 @@ class Engine(Failing):
         self.ticks = catalog_rows.last_tick(base)
         self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
+        self.system = SystemStream(base, self.catalogue, self.compiled, self.streamon.profiler)
+        self.streamon.is_watched = self.system.measures
         self.configure(self.wanted)
+        self._open_queries()
+        self.kept = dict(self.compiled), self._taken, self.ticks
+        base.participants.append(self)
+
+    def _open_queries(self) -> None:
+        """Take the plans of the queries that are there, and bring to them what is stored."""
+        base = self.database
         for function in self.catalogue.functions.values():
             base.functions.define(function, None)
         changed = self._compile_all()
@@ -127,8 +137,6 @@ class Engine(Failing):
         self.streamon.opened()
         self.turn_waiting()
         self._inspectable()
-        self.kept = dict(self.compiled), self._taken, self.ticks
-        base.participants.append(self)
 
     def compile(self, name: str, body: str) -> Compiled:
         """Compile a query against what is registered now.

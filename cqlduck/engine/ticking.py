@@ -134,6 +134,7 @@ class Ticking(Core):
                 families.level(self.catalogue, query)
         if self.tables.large:
             self.tables.end()
+        self.system.write(moved)
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
         self.streamon.ended(seconds, len(moved))

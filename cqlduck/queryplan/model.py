@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cqlduck.streamon.measures import Measures
+
 
 @dataclass(frozen=True)
 class PlanStatement:
@@ -90,23 +92,6 @@ class PlanChange:
 
 
 @dataclass(frozen=True)
-class PlanMeasures:
-    """What an operator did in a tick, on the average of the last ticks that were measured.
-
-    Attributes:
-        rows_in: How many rows came to it, or None if they were not counted.
-        rows_out: How many rows its statements made of them.
-        selectivity: The second over the first, or None.
-        seconds: How long its statements took.
-    """
-
-    rows_in: float | None
-    rows_out: float
-    selectivity: float | None
-    seconds: float
-
-
-@dataclass(frozen=True)
 class PlanOperator:
     """An operator of a plan.
 
@@ -135,4 +120,4 @@ class PlanOperator:
     synopses: tuple[PlanSynopsis, ...]
     statements: tuple[PlanStatement, ...]
     choices: tuple[PlanChoice, ...]
-    measures: PlanMeasures | None = None
+    measures: Measures | None = None

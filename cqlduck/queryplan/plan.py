@@ -11,11 +11,10 @@ from typing import Any
 
 from cqlduck import selects
 from cqlduck.engine import Engine
-from cqlduck.queryplan import measures, mermaid, rendered
+from cqlduck.queryplan import mermaid, rendered, sizes
 from cqlduck.queryplan.model import (
     PlanChange,
     PlanChoice,
-    PlanMeasures,
     PlanOperator,
     PlanStatement,
     PlanSynopsis,
@@ -28,6 +27,8 @@ from cqlduck.rewrite.text.plans import PLAN_VERSION
 from cqlduck.state import choices
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
+from cqlduck.streamon import measures
+from cqlduck.streamon.measures import Measures
 
 MAX_CHANGES = 10
 """How many of the last changes of choices a plan has."""
@@ -105,7 +106,7 @@ def plan_of(engine: Engine, query: Query, *, analyze: bool = False) -> QueryPlan
     members = [one.name for one in engine.catalogue.members_of(planned)]
     ticks = engine.streamon.profiler.last(planned.name)
     kept = selects.stored(engine, planned.name, compiled)
-    size = partial(measures.size, engine.database) if analyze else None
+    size = partial(sizes.size, engine.database) if analyze else None
     found = measures.by_operator(compiled.plan, ticks) if analyze else {}
     operators = _operators(engine, query, planned, compiled, kept, found, size)
     changes = _changes(engine, planned)
@@ -134,8 +135,8 @@ def _operators(
     planned: Query,
     compiled: Compiled,
     kept: Iterable[Stored],
-    found: Mapping[int, PlanMeasures],
-    size: measures.Size | None,
+    found: Mapping[int, Measures],
+    size: sizes.Size | None,
 ) -> tuple[PlanOperator, ...]:
     forms = engine.streamon.forms(planned.name)
     shown: dict[int, list[PlanStatement]] = {}
@@ -187,7 +188,7 @@ def _synopsis(
     table: str,
     readers: tuple[str, ...],
     bounds: Mapping[str, str],
-    size: measures.Size | None,
+    size: sizes.Size | None,
 ) -> PlanSynopsis:
     name = f"cql_state.{quoted(table)}"
     rows, taken = (None, None) if size is None else size(name)
@@ -195,7 +196,7 @@ def _synopsis(
 
 
 def _input(
-    engine: Engine, node: Plan, bounds: Mapping[str, str], size: measures.Size | None
+    engine: Engine, node: Plan, bounds: Mapping[str, str], size: sizes.Size | None
 ) -> tuple[tuple[str, ...], tuple[PlanSynopsis, ...]]:
     """Return the queries that read an input, and its store; nothing of another operator."""
     if not isinstance(node, (StreamScan, RelationScan)):

@@ -9,14 +9,14 @@ import duckdb
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.registration.names import is_registered, refuse_missing
-from cqlduck.registration.removal import remove_readers
+from cqlduck.registration.removal import leave_system, remove_input, remove_readers
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.names import RESERVED, STORED
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.text.time import Instant, RawDuration, WrittenDuration
-from cqlduck.state import columns, inspection, lateness, records, stores
+from cqlduck.state import columns, inspection, lateness, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.paths import leads_out
 
@@ -214,11 +214,7 @@ def drop(engine: Engine, statement: Drop) -> None:
             refuse_missing(statement, kind, same)
             return
         remove_readers(engine, statement, thing)
-        engine.catalogue.remove(thing)
-        inspection.refresh(engine.database, engine.catalogue, thing)
-        stores.drop(engine.database, thing)
-        engine.last_changes.forget(thing)
-        records.drop(engine.database, records.LATE, thing.name)
-        records.drop(engine.database, records.QUARANTINED, thing.name)
-        engine.streamon.forget(thing.name)
-        engine.recount()
+        if engine.catalogue.inputs.get(statement.name.lower()) is thing:
+            # the stream of what operators did may be gone with its last reader
+            remove_input(engine, thing)
+        leave_system(engine)

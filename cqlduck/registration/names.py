@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
+from cqlduck.rewrite.text.names import SYSTEM, bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.statements import Drop
 from cqlduck.state import listing
@@ -24,6 +25,11 @@ def is_registered(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
     Raises:
         CatalogError: The name is that of something else.
     """
+    if bare(name).lower() == SYSTEM.lower():
+        raise CatalogError(
+            f"{SYSTEM} is a reserved name: of the stream of what operators did",
+            hint="choose another name",
+        )
     if kind != "data frame" and engine.database.frames.find(name) is not None:
         raise CatalogError(
             f"{name} is a data frame that is registered",

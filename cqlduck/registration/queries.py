@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.registration import families
+from cqlduck.registration import families, system
 from cqlduck.registration.history import retention_of
 from cqlduck.registration.names import is_registered, refuse_missing
-from cqlduck.registration.removal import remove, remove_readers
+from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
@@ -29,6 +29,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
         Error: Of the family, with its place in the query.
     """
     with engine.changing():
+        system.prepare(engine, statement.body)
         _refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())
         if old is None or not statement.or_replace:
@@ -41,6 +42,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
             _keep(engine, old, options.get("keep"))
         else:
             _replace(engine, statement, old)
+        leave_system(engine)
 
 
 def _refuse_other(engine: Engine, statement: CreateQuery) -> None:
@@ -82,6 +84,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     Raises:
         Error: As `create` would.
     """
+    system.prepare(engine, statement.body)
     _refuse_other(engine, statement)
     old = engine.catalogue.queries.get(statement.name.lower())
     if old is None or not statement.or_replace:
@@ -107,6 +110,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     tables = "\n".join(["-- synopses made and dropped", *(lines or ["--   none"])])
     kept = dict(statement.options).get("keep", engine.history)
     memory = selects.memory(selects.stored(engine, statement.name, compiled), kept)
+    leave_system(engine)
     return "\n\n".join([compiled.explain(), tables, memory])
 
 
@@ -308,3 +312,4 @@ def drop(engine: Engine, statement: Drop) -> None:
             return
         remove_readers(engine, statement, query)
         remove(engine, query)
+        leave_system(engine)

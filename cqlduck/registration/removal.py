@@ -6,7 +6,7 @@ from cqlduck.engine import Engine
 from cqlduck.registration import families
 from cqlduck.registration.names import refuse_if_read
 from cqlduck.rewrite.text.statements import Drop
-from cqlduck.state import inspection, records
+from cqlduck.state import inspection, records, stores
 from cqlduck.state.catalog import Input, Query
 
 
@@ -28,6 +28,25 @@ def remove_readers(engine: Engine, statement: Drop, thing: Input | Query) -> Non
     for reader in reversed(engine.catalogue.readers_of(thing)):
         if reader.shape is None:
             remove(engine, reader)
+
+
+def remove_input(engine: Engine, thing: Input) -> None:
+    """Remove a stream or relation that no query reads, inside a change."""
+    engine.catalogue.remove(thing)
+    inspection.refresh(engine.database, engine.catalogue, thing)
+    stores.drop(engine.database, thing)
+    engine.last_changes.forget(thing)
+    records.drop(engine.database, records.LATE, thing.name)
+    records.drop(engine.database, records.QUARANTINED, thing.name)
+    engine.streamon.forget(thing.name)
+    engine.recount()
+
+
+def leave_system(engine: Engine) -> None:
+    """Remove the stream of what operators did, inside a change, if no query reads it."""
+    thing = engine.catalogue.system
+    if thing is not None and not engine.catalogue.readers(thing):
+        remove_input(engine, thing)
 
 
 def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:

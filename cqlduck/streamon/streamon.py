@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
@@ -116,6 +116,8 @@ class StreaMon:
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
         self._sites = Sites(self.executor)
+        self.is_watched: Callable[[Query], bool] = lambda _: False
+        """Returns whether somebody wants to know of each tick of a query what it did."""
         database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
@@ -189,12 +191,15 @@ class StreaMon:
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
-        wants_steps = self.executor.adapts and (
-            self.budget.affords_counting
-            # to count the statements of a tick takes little, and ends the wait
-            or (
-                any(self.reoptimizer.waits(one.point) for one in ordered)
-                and self.budget.affords_waiting
+        wants_steps = self.is_watched(query) or (
+            self.executor.adapts
+            and (
+                self.budget.affords_counting
+                # to count the statements of a tick takes little, and ends the wait
+                or (
+                    any(self.reoptimizer.waits(one.point) for one in ordered)
+                    and self.budget.affords_waiting
+                )
             )
         )
         orders, caches = _chosen((one.site, one.option) for one in ordered)

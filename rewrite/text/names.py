@@ -11,6 +11,9 @@ SCHEMA, DATABASE = "main", "cqlduck"
 
 RESERVED = ("_ts", "_weight", "_op")
 
+SYSTEM = "SysStream"
+"""The stream of what operators did, which ticks write."""
+
 
 STORED = ("_cql_seq", "_cql_enter", "_cql_leave")
 """The columns that stand beside those of a stream or relation where it is stored."""

@@ -1,40 +1,35 @@
-"""What operators did in the last ticks that were measured, and how much they keep."""
+"""What operators did in ticks that were measured: rows in and out, selectivity, seconds."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import duckdb
-
-from cqlduck.queryplan.model import PlanMeasures
 from cqlduck.rewrite.plan import Plan, unique
 from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state.connection import Database
 from cqlduck.state.tick import StepRan
 from cqlduck.streamon.profiler import MeasuredTick
 
-SAMPLED_ROWS = 1_000
-"""From how many rows of a table it follows how many bytes all of them take."""
 
-Size = Callable[[str], tuple[int | None, int | None]]
-"""Returns how many rows a table has, and about how many bytes these take."""
+@dataclass(frozen=True)
+class Measures:
+    """What an operator did in a tick, or on the average of some.
 
-
-def size(database: Database, table: str) -> tuple[int | None, int | None]:
-    """Return how many rows a table has, and about how many bytes these take, as Arrow holds them.
-
-    Both are None if the table is not there yet.
+    Attributes:
+        rows_in: How many rows came to it, or None if they were not counted.
+        rows_out: How many rows its statements made of them.
+        selectivity: The second over the first, or None.
+        seconds: How long its statements took.
     """
-    try:
-        rows = int(database.value(f"SELECT count(*) FROM {table}"))
-        sample = database.arrow(f"FROM {table} LIMIT {SAMPLED_ROWS}")
-    except duckdb.CatalogException:
-        return None, None
-    return rows, round(sample.nbytes * rows / max(sample.num_rows, 1))
+
+    rows_in: float | None
+    rows_out: float
+    selectivity: float | None
+    seconds: float
 
 
-def by_operator(plan: Plan, ticks: Sequence[MeasuredTick]) -> dict[int, PlanMeasures]:
+def by_operator(plan: Plan, ticks: Sequence[MeasuredTick]) -> dict[int, Measures]:
     """Return what each operator with statements did in a tick, on the average.
 
     What an operator yields are the rows of the last table that it fills before the answer is
@@ -72,7 +67,7 @@ def by_operator(plan: Plan, ticks: Sequence[MeasuredTick]) -> dict[int, PlanMeas
         ]
         came_in = statistics.fmean(came for came, _ in known) if known else None
         part = statistics.fmean(rows for _, rows in known) / came_in if came_in else None
-        found[number] = PlanMeasures(
+        found[number] = Measures(
             came_in, statistics.fmean(made_each), part, statistics.fmean(took_each)
         )
     return found
