@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from cqlduck.rewrite.operators.relation import BUFFERED
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrivals import Prepared
 from cqlduck.state.arrow import integers, stored_type
@@ -26,8 +27,6 @@ from cqlduck.state.connection import Database, quoted
 
 MAX_ELEMENTS = 10_000
 """How many elements of a relation lie here at most."""
-
-SOURCE = "_cql_pending_rows"
 
 
 @dataclass(frozen=True)
@@ -153,10 +152,16 @@ class RelationBuffer:
             return None
         return known if known.begin + known.count == thing.next_seq else None
 
-    def fill(self, thing: Input, table: str) -> None:
-        """Write the elements of a relation into a temporary table, in the place of another one."""
-        with self._database.incoming.readable(SOURCE, self.kept[thing.name].table):
-            self._database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(table)} AS FROM {SOURCE}")
+    def fill(self, thing: Input, table: str, query: str = f"FROM {BUFFERED}") -> None:
+        """Write the elements of a relation into a temporary table, in the place of another one.
+
+        Args:
+            thing: The relation.
+            table: The table.
+            query: What is written, of the elements, which are called `BUFFERED`.
+        """
+        with self._database.incoming.readable(BUFFERED, self.kept[thing.name].table):
+            self._database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(table)} AS {query}")
 
     def forget(self, thing: Input) -> None:
         """Let go of the elements of a relation, which are resolved."""
@@ -166,8 +171,8 @@ class RelationBuffer:
         """Write the elements of a relation into its queue, inside a change."""
         known = self.kept.get(thing.name)
         if known is not None:
-            with self._database.incoming.readable(SOURCE, known.table):
+            with self._database.incoming.readable(BUFFERED, known.table):
                 self._database.execute(
-                    f"INSERT INTO cql_state.{quoted(thing.pending)} FROM {SOURCE}"
+                    f"INSERT INTO cql_state.{quoted(thing.pending)} FROM {BUFFERED}"
                 )
             self._keep(thing.name, None)

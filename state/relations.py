@@ -166,13 +166,11 @@ def close(
     lead, since = _lead(thing, found, changed), changed.pending_since(thing)
     is_short = thing.next_seq - since <= MAX_DELETED
     of = described(thing, found, lead, is_short=is_short, is_buffered=pieces is not None)
-    if pieces is not None:
-        assert of.scratch is not None
-        assert of.scratch.pending is not None
-        buffer.fill(thing, of.scratch.pending)
     if not _only_comes(thing, found):
         if pieces is None:
             _set_apart(database, of, until)
+        elif of.scratch is not None and of.scratch.pending is not None:
+            buffer.fill(thing, of.scratch.pending)
         done = _outcome(database, of, until, found)
         if done.wrong:
             # who records them looks for them in the queue
@@ -185,7 +183,7 @@ def close(
         _make(database, of, of.scratch.changed, outcome.changed_by_insertions, {"until": until})
         database.execute(_statement(of, outcome.begins))
     else:
-        _make(database, of, of.scratch.changed, outcome.changed_by_buffer)
+        buffer.fill(thing, of.scratch.changed, _statement(of, outcome.changed_by_buffer))
         database.execute(_statement(of, outcome.begins))
     assert found.first is not None
     assert found.last is not None

@@ -419,6 +419,7 @@ STATEMENTS = {
     "rows of few elements": relation.candidates(SCRATCH),
     "what few elements change": outcome.changed_by_outcome(SCRATCH),
     "what few insertions into a bag change": outcome.changed_by_insertions(SCRATCH),
+    "the same of insertions in memory": outcome.changed_by_buffer(SCRATCH),
     "rows end by what changes": outcome.ends(SCRATCH),
     "rows enter by what changes": outcome.begins(SCRATCH),
     "the content with what is pending": outcome.content(EXAMPLE, 7, judged=True),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cqlduck.rewrite.operators.relation import (
+    BUFFERED,
     OP,
     WRONG,
     Relation,
@@ -78,10 +79,10 @@ def changed_by_insertions(relation: Relation) -> exp.Select:
 
 
 def changed_by_buffer(relation: Relation) -> exp.Select:
-    """Return the same where the insertions are in no queue, but set apart."""
+    """Return the same where the insertions are in memory, and in no queue."""
     times = [named(column(TS), ENTER), named(forever(), LEAVE), column(SEQ)]
     listed = [*references(relation.columns), *times, named(typed_null("BIGINT"), ROWID)]
-    return exp.select(*listed).from_(pending(relation).subquery("pending", copy=False), copy=False)
+    return exp.select(*listed).from_(exp.to_table(BUFFERED), copy=False)
 
 
 def ends(relation: Relation) -> exp.Update:

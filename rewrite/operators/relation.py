@@ -99,6 +99,9 @@ class Relation:
     scratch: Scratch | None = None
 
 
+BUFFERED = "_cql_buffered_elements"
+"""What pending elements are called to statements that are in memory, and in no queue."""
+
 Law = Callable[[Relation], exp.Expr]
 """What says a statement of a relation."""
 

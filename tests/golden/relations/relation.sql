@@ -58,6 +58,10 @@ FROM (
   WHERE "_ts" <= $until
 ) AS pending;
 
+-- title: the same of insertions in memory
+SELECT "k", "name", "_ts" AS "_cql_enter", 9223372036854775807 AS "_cql_leave", "_cql_seq",
+  CAST(NULL AS BIGINT) AS "_cql_rowid" FROM _cql_buffered_elements;
+
 -- title: rows end by what changes
 UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave" FROM temp."ends" AS o
 WHERE s."rowid" = o."_cql_rowid";
