@@ -190,7 +190,8 @@ class Housekeeping:
         """Keep the stores of inputs small."""
         inputs, reading = self.catalogue.inputs.values(), self.catalogue.reading
         earliest = min((i.heartbeat for i in inputs if i.heartbeat is not None), default=None)
-        if earliest is None or any(i.heartbeat is None for i in inputs):
+        system = self.catalogue.system
+        if earliest is None or any(i.heartbeat is None for i in inputs if i is not system):
             return
         for thing in inputs:
             if thing.kind == "relation":

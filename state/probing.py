@@ -97,7 +97,9 @@ class CachesProfiled:
 Found = Profiled | JoinProfiled | CachesProfiled
 
 
-def profile(database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int]) -> Found:
+def profile(
+    database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int]
+) -> Found | None:
     """Take a sample and profile what is wanted on it; after the statements of the tick have run.
 
     Args:
@@ -105,11 +107,16 @@ def profile(database: Database, steps: Steps, wanted: Wanted, instants: Mapping[
         steps: The statements of the query.
         wanted: What is profiled.
         instants: The parameters of the tick.
+
+    Returns:
+        What was found; None if there is nothing that could profile it.
     """
     about = wanted.about
     if isinstance(about, JoinCaches):
         return _sizes(database, steps, about, wanted.turn, instants)
     probe = steps.probe(about)
+    if probe is None:
+        return None
     if isinstance(probe, PipelineProbe):
         return _matches(database, about.site, probe, instants)
     assert isinstance(probe, FilterProbe)
@@ -142,16 +149,18 @@ def _sizes(
     join: JoinCaches,
     turn: int,
     instants: Mapping[str, int],
-) -> CachesProfiled:
+) -> CachesProfiled | None:
     """Count the rows of inputs and deltas, and what a sample of one delta matches."""
     place, counts, seconds = None, {}, 0.0
+    probe = steps.probe(join)
+    if probe is None:
+        return None
     if join.unordered:
         place = join.unordered[turn % len(join.unordered)]
         pipeline = steps.probe(join.pipelines[place])
         assert isinstance(pipeline, PipelineProbe)
         found = _matches(database, join.pipelines[place].site, pipeline, instants)
         counts, seconds = dict(found.counts), found.seconds
-    probe = steps.probe(join)
     assert isinstance(probe, SizeProbe)
     started = time.perf_counter()
     (sizes,) = _run(database, probe.sizes, instants)

@@ -209,7 +209,8 @@ class Tick:
         profiles = []
         for wanted in chosen.probes:
             with self.database.part(PROBES):
-                profiles.append(profile(self.database, compiled.steps, wanted, values))
+                found = profile(self.database, compiled.steps, wanted, values)
+                profiles += [] if found is None else [found]
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling)
 

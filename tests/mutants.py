@@ -1789,7 +1789,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("what reads SysStream feeds it",
          "if query in above or query.frontier is None:", "if query.frontier is None:",
          "test_system_stream.py::test_it_never_feeds_itself"),
-        ("SysStream is complete up to the fastest", "return min(", "return max(",
+        ("SysStream is complete up to the fastest", "return min(known", "return max(known",
          "test_system_stream.py::test_a_query_that_stands_still_holds_it_back"
          "_no_longer_than_it_is_active"),
         ("what is said of a query that fell behind is not seen",

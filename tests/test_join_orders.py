@@ -17,6 +17,7 @@ from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, mask_of
 from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.ordered import JoinPipeline
+from cqlduck.state import plans
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders, joins, modelled
@@ -422,6 +423,29 @@ def test_what_is_not_at_hand_is_not_probed(con: cqlduck.Connection, items: str, 
     play(con, range(2))
     assert [] == found
     assert [None] == list({about.tree for about in orders(con)} or {None})
+
+
+def test_what_cannot_be_compiled_any_more_is_not_profiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements that are stored run without the plan."""
+    where = "r [RANGE 9], s [RANGE 9], u [RANGE 9] WHERE r.a = s.a AND r.a = u.a"
+    path = tmp_path / "a.duckdb"
+    with cqlduck.connect(path) as con:
+        choices.force_stages(con, True)
+        con.execute(STREAMS)
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT r.a FROM {where}")
+        play(con, range(4))
+
+    def gone(*_: object) -> None:
+        raise cqlduck.DatabaseError("it means something else")
+
+    monkeypatch.setattr(plans, "_plan", gone)
+    with cqlduck.connect(path) as con:
+        found = probing(con)
+        play(con, range(4, 6))
+        assert [] == found
+        assert 5 == con.queries["q"].frontier
 
 
 STAR_TREE = tree(graph(4, (1, 2), (1, 3), (1, 4)), 1)

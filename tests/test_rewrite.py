@@ -312,7 +312,7 @@ SCRIPT_ERRORS = (
     ("CREATE CONTINUOUS QUERY q ^SELECT 1", "expected AS"),
     ("CREATE CONTINUOUS QUERY q WITH (keep = 1) ^SELECT 1", "expected AS"),
     ("CREATE CONTINUOUS QUERY q WITH ^a = 1 AS SELECT 1", "expected ("),
-    ("DROP STREAM s ^CASCADE", "should end here"),
+    ("DROP STREAM s ^CASCADES", "should end here"),
     ("DROP CONTINUOUS ^q", "expected QUERY"),
     ("ALTER CONTINUOUS QUERY q ^STOP", "needs an action"),
     ("ALTER CONTINUOUS QUERY q ACTIVATE ^now", "should end here"),

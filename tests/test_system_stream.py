@@ -206,6 +206,21 @@ def test_a_query_whose_tick_runs_nothing_says_nothing(con: cqlduck.Connection) -
     assert [11, 24] == said
 
 
+def test_without_queries_to_speak_of_it_goes_with_the_inputs() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        con.execute(RAW)
+        feed(con, 4)
+        assert 4 == con.advance(4)
+        con.execute(APPLICATION.split(";", 1)[1])
+        feed(con, 6)
+        con.execute("ALTER CONTINUOUS QUERY sums DEACTIVATE")
+        feed(con, 8)
+        assert 8 == con.queries["raw"].frontier
+        # nobody reads what it keeps
+        assert {6} == {row[-2] for row in rows(con)}
+
+
 def test_the_members_of_a_family_are_named(con: cqlduck.Connection) -> None:
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
     for n in range(3):

@@ -66,17 +66,21 @@ class SystemStream:
         return self._catalogue.reading.above.get(thing.name, ())
 
     def reached(self) -> Instant | None:
-        """Return the least frontier of the queries that are measured, or None."""
+        """Return up to where all is said: the least frontier of the queries that are measured.
+
+        If there is none, that is where the inputs are; None if they are nowhere.
+        """
         thing = self._catalogue.system
         above = () if thing is None else self._above(thing)
-        return min(
-            (
-                query.frontier
-                for query in self._catalogue.running
-                if query.state == "active" and query.frontier is not None and query not in above
-            ),
-            default=None,
-        )
+        known = [
+            query.frontier
+            for query in self._catalogue.running
+            if query.state == "active" and query.frontier is not None and query not in above
+        ]
+        if not known:
+            beats = [i.heartbeat for i in self._catalogue.inputs.values() if i is not thing]
+            known = [beat for beat in beats if beat is not None] if None not in beats else []
+        return min(known, default=None)
 
     def write(self, moved: Sequence[Query]) -> None:
         """Say what the operators of some queries did in a tick, inside it, if a query reads it.

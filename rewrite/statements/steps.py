@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cqlduck.errors import Error
 from cqlduck.rewrite import explain
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
@@ -87,7 +88,7 @@ class Steps:
         """Of the forms with caches that have been written, these."""
         self.stored = dict(stored or {})
         self._make = make
-        self._probes: dict[Site, Probe] = {}
+        self._probes: dict[Site, Probe | None] = {}
 
     @functools.cached_property
     def plan(self) -> Plan:
@@ -137,11 +138,17 @@ class Steps:
         self.of(form)
         return self.caches[form]
 
-    def probe(self, about: Ordered) -> Probe:
-        """Return what profiles filters, a pipeline, or the inputs of a join."""
+    def probe(self, about: Ordered) -> Probe | None:
+        """Return what profiles filters, a pipeline, or the inputs of a join.
+
+        None if the plan cannot be made any more: statements that are stored run without it.
+        """
         if about.site not in self._probes:
-            writer = writer_of(self.name, self.plan, self.clock, FIRST)
-            self._probes[about.site] = probe(writer, about)
+            try:
+                writer = writer_of(self.name, self.plan, self.clock, FIRST)
+                self._probes[about.site] = probe(writer, about)
+            except Error:
+                self._probes[about.site] = None
         return self._probes[about.site]
 
     def unstored(self) -> list[Form]:
