@@ -13,7 +13,7 @@ ones that came, and if the queue was empty before the first of them, they are al
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -87,11 +87,13 @@ class RelationBuffer:
 
     Args:
         database: The database.
+        may_wait: Returns whether elements of a relation may lie here: the point `arrivals`.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, may_wait: Callable[[Input], bool]) -> None:
         """Begin with none."""
         self._database = database
+        self._may_wait = may_wait
         self.kept: Mapping[str, Pieces] = {}
         """The elements, by relation."""
         database.participants.append(self)
@@ -117,7 +119,7 @@ class RelationBuffer:
         if not self._database.in_memory or count > MAX_ELEMENTS:
             return False
         table = piece(thing, ready, instant, operation)
-        if table is None:
+        if table is None or not self._may_wait(thing):
             return False
         self._keep(
             thing.name,

@@ -1807,6 +1807,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "state/relation_buffer.py",
+        ("a pin of arrivals is not for relations", "or not self._may_wait(thing):", ":",
+         BUFFER + "that_they_wait_is_an_option_of_the_point_of_arrivals"),
         ("what waits is all that is pending, whatever lies in the queue",
          "known.begin != empty_at or", "", BUFFER + "who_reads_the_queue_finds_them"),
         ("what is for later is resolved with what waits", "or max(known.instants) > until:", ":",

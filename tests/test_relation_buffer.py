@@ -131,6 +131,21 @@ def test_many_go_into_the_queue(con: cqlduck.Connection, monkeypatch: pytest.Mon
     assert 5 == len(con.table("content").fetchall())
 
 
+def test_that_they_wait_is_an_option_of_the_point_of_arrivals(con: cqlduck.Connection) -> None:
+    con.append("r", [(1, 1.0)], at=2)
+    shown = "SELECT option, chosen_by FROM cql.points WHERE point = 'arrivals' AND owner = 'r'"
+    assert [("queue", "default")] == con.sql(shown).fetchall()
+    con.pin("arrivals", "store", "r")
+    con.append("r", [(2, 2.0)], at=3)
+    assert (0, 2) == (waiting(con), queued(con))
+    con.advance(3)
+    assert [0, 1, 2] == sorted(k for k, _ in con.table("content").fetchall())
+    assert {("store", "user")} == set(con.sql(shown).fetchall())
+    con.pin("arrivals", None, "r")
+    con.append("r", [(3, 3.0)], at=4)
+    assert (1, 0) == (waiting(con), queued(con))
+
+
 def test_in_a_file_nothing_waits(tmp_path: Path) -> None:
     with cqlduck.connect(tmp_path / "a.duckdb") as con:
         con.execute(R.format(KEY))

@@ -45,7 +45,7 @@ from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import WAITS, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.contents import Frontier
-from cqlduck.state.input_buffer import InputBuffer
+from cqlduck.state.input_buffer import InputBuffer, Place
 from cqlduck.state.intake import Accepted
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
@@ -77,7 +77,7 @@ class Engine(Failing):
         self.catalogue = catalog_rows.load(base, is_empty=base.is_new)
         self.compiler = Compiler(base)
         base.participants.append(self.compiler)
-        self.relation_buffer = RelationBuffer(base)
+        self.relation_buffer = RelationBuffer(base, self.may_wait)
         self.input_buffer = InputBuffer(base, self.catalogue, self.relation_buffer)
         self.tick_buffer = TickBuffer(base)
         self.output_buffer = OutputBuffer(base)
@@ -346,6 +346,10 @@ class Engine(Failing):
         self.caches.forget(query.name)
 
     # -- elements ---------------------------------------------------------------------------------
+
+    def may_wait(self, thing: Input) -> bool:
+        """Return whether elements of a relation may lie in memory until their instants close."""
+        return self.arrivals_place(thing) is Place.QUEUE
 
     def accept(self, thing: Input, rows: Arrivals) -> Accepted:
         """Take rows into an input, inside a change."""

@@ -147,6 +147,10 @@ class Ticking(Core):
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)
 
+    def arrivals_place(self, thing: Input) -> Place:
+        """Return where the arrivals of an input are to lie, as far as they can."""
+        return Place(self.streamon.executor.choose(Point(ARRIVALS, thing.name), NO_FACTS))
+
     def _place(self, going: Container[str], until: Instant | None) -> Mapping[str, Buffered]:
         """Have what has come of streams lie where it is to lie; return what waits, by stream.
 
@@ -154,12 +158,12 @@ class Ticking(Core):
             going: The names of the queries that the tick runs.
             until: Where the tick ends, if that is before the heartbeats.
         """
-        buffer, choose = self.input_buffer, self.streamon.executor.choose
+        buffer = self.input_buffer
         for thing in self.catalogue.inputs.values():
             buffered, held = buffer.arrived.get(thing.name), buffer.kept.get(thing.name)
             if buffered is None and not held:
                 continue
-            place, stay = Place(choose(Point(ARRIVALS, thing.name), NO_FACTS)), Stay.STORED
+            place, stay = self.arrivals_place(thing), Stay.STORED
             if place is Place.QUEUE:
                 new = buffered if held is None else None
                 stay = self.progress.stay(thing, new, going, until)

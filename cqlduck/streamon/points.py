@@ -97,7 +97,8 @@ KINDS: Mapping[str, Kind] = {
             "stream",
             tuple(place.value for place in Place),
             "where arrivals are for a tick: in memory alone, as far as no later tick can need "
-            "it; in memory and in the store; or in the store alone",
+            "it; in memory and in the store; or in the store alone; of a relation, in memory or in "
+            "the queue until their instants close",
         ),
         Kind(
             OUTPUT,
