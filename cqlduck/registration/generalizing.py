@@ -21,6 +21,7 @@ from sqlglot import exp
 from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Aggregate, Filter, Join, Plan, Project, Recompute, unique
+from cqlduck.rewrite.plan.aggregates import value_may_raise
 from cqlduck.rewrite.plan.guards import may_raise
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
@@ -115,7 +116,8 @@ def _is_general(node: Plan) -> bool:
         case Recompute():
             return False
         case Aggregate():
-            return bool(node.keys)
+            raising = (value_may_raise(call.call, call.argument_type) for call in node.calls)
+            return bool(node.keys) and not any(raising)
         case Filter() | Join():
             return not may_raise(node)
         case Project():

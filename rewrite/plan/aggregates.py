@@ -11,6 +11,7 @@ becomes a `Recompute`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
@@ -44,6 +45,18 @@ INTEGERS = frozenset(
      "UBIGINT", "BOOLEAN"}
 )  # fmt: skip
 FLOATS = frozenset({"DOUBLE", "FLOAT"})
+
+_NEVER_RAISING = frozenset(
+    {"bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "countif",
+     "histogram", "max", "min", "quantile_disc", "regr_count"}
+)  # fmt: skip
+_OUT_OF_RANGE = frozenset({"kurtosis", "kurtosis_pop", "skewness"})
+"""Aggregates that raise where their value is no finite number."""
+
+_SUMMED = (INTEGERS - {"HUGEINT"}) | FLOATS
+"""Types of which no sum of as many values as there may be overflows."""
+
+_MAX_SUMMED_DIGITS = 18
 
 
 def aggregate_calls(tree: exp.Expr, aggregates: frozenset[str]) -> Iterator[exp.Expr]:
@@ -114,3 +127,24 @@ def function_of(call: exp.Expr) -> str:
 def sums_exactly(type_name: str) -> bool:
     """Return whether a sum over this type is exact: integers and decimals."""
     return type_name in INTEGERS or type_name.startswith("DECIMAL")
+
+
+def value_may_raise(call: exp.Expr, argument_type: str | None) -> bool:
+    """Return whether the value of an aggregate may raise: an overflow, what is out of range.
+
+    One-sided: what it calls safe never raises.
+
+    Args:
+        call: The call.
+        argument_type: The type of its argument, or None if that is not known.
+    """
+    core = aggregate_core(call)
+    if isinstance(core, exp.Func) and function_name(core) in _NEVER_RAISING:
+        return False
+    # what makes a value canonical may stand around the call
+    if any(function_name(one) in _OUT_OF_RANGE for one in call.find_all(exp.Func)):
+        return True
+    kind = argument_type or ""
+    decimal = re.fullmatch(r"DECIMAL\((\d+), ?\d+\)", kind)
+    is_narrow = decimal is not None and int(decimal[1]) <= _MAX_SUMMED_DIGITS
+    return not (is_narrow or kind in _SUMMED)
