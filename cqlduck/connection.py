@@ -149,6 +149,7 @@ class Connection:
         except BaseException:
             base.abandon()
             raise
+        self._own.settings.begin(settings.of_connection)
         self.drop_zone = settings.zone
         self._sees_variables = settings.variables
         self._meter = Meter(settings.progress)

@@ -10,8 +10,8 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
@@ -34,6 +34,18 @@ WORDS = {
 
 LASTING = ("granularity", "instant", "recompute", "window_edge")
 """The settings that a database keeps for life."""
+
+AT_ANY_TIME = (
+    "adaptive",
+    "history",
+    "max_tick",
+    "records",
+    "sharing",
+    "standing",
+    "strict",
+    "unbounded",
+)
+"""The settings that can be other ones while the connection is open."""
 
 MAX_COUNT = 2**63 - 1
 """The greatest number."""
@@ -122,9 +134,32 @@ class Settings:
         }
 
     @property
+    def of_connection(self) -> dict[str, object]:
+        """What belongs to the connection, by name."""
+        names = [one.name for one in fields(self) if one.name not in LASTING]
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def zone(self) -> Path | None:
         """The folder of the drop zone."""
         return None if self.drop_zone is None else Path(self.drop_zone)
+
+
+def changed(now: Mapping[str, object], texts: Mapping[str, str | None]) -> dict[str, object]:
+    """Return the settings of a connection with other values, which are checked together.
+
+    Args:
+        now: Its settings by name.
+        texts: The other values as texts; None stands for the default.
+
+    Raises:
+        Error: A value that the setting cannot have; the hint says what it can.
+    """
+    given = {
+        name: _DEFAULTS[name] if text is None else _WORDS.get(text.strip().lower(), text)
+        for name, text in texts.items()
+    }
+    return Settings(**{**now, **given}).of_connection  # type: ignore[arg-type]
 
 
 def _micros(given: object) -> int:
@@ -196,6 +231,12 @@ def _takes_two(function: object) -> bool:
 def _refused(name: str, what: str, value: object, hint: str | None = None) -> Error:
     """Return the error of a setting that cannot have a value."""
     return Error(f"{name} is {what}, not {shown(value)}", hint=hint)
+
+
+_DEFAULTS = Settings().of_connection
+"""The settings of a connection that says nothing."""
+
+_WORDS: Mapping[str, bool] = {"true": True, "false": False}
 
 
 def keywords_of_settings(function: Callable[P, R]) -> Callable[P, R]:

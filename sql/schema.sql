@@ -10,6 +10,12 @@ CREATE TABLE IF NOT EXISTS cql_state.settings (
 );
 COMMENT ON TABLE cql_state.settings IS 'What was chosen when the database was made: the kind of time, its granularity, window_edge.';
 
+CREATE TABLE IF NOT EXISTS cql_state.connection_settings (
+    name VARCHAR NOT NULL,
+    value VARCHAR
+);
+COMMENT ON TABLE cql_state.connection_settings IS 'The settings of the connection, or of the last one in which somebody looked at them.';
+
 CREATE TABLE IF NOT EXISTS cql_state.input_rows (
     position BIGINT NOT NULL,
     name VARCHAR NOT NULL,
@@ -67,6 +73,8 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     member BIGINT,
     shape VARCHAR,
     is_open BOOLEAN NOT NULL DEFAULT false,
+    weight DOUBLE NOT NULL DEFAULT 1,
+    sharing BOOLEAN,
     as_of BIGINT NOT NULL
 );
 COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is.';

@@ -86,7 +86,7 @@ class Query:
     member has no plan: its answer and its log are views of the family's. `family` is the family of
     a member, and `member` its number there, unless all members are equal. `shape` is what the
     members of a family have in common, and `is_open` whether others may still join once it has
-    begun.
+    begun. `sharing` is whether the query may be a member; None leaves it to the setting.
     """
 
     position: int
@@ -113,6 +113,8 @@ class Query:
     member: int | None = None
     shape: str | None = None
     is_open: bool = False
+    weight: float = 1.0
+    sharing: bool | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 

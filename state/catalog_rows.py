@@ -57,6 +57,8 @@ _MUTABLE = {
         "keep",
         "amend_from",
         "taken",
+        "weight",
+        "sharing",
     ),
 }
 """What changes of inputs and queries."""
@@ -182,10 +184,10 @@ def insert(database: Database, thing: Input | Query) -> None:
     thing.saved = thing.written = _state(kind, thing)
 
 
-def move(database: Database, query: Query) -> None:
-    """Write the row of a query anew: more of it has changed than `save` looks at."""
-    delete(database, query)
-    insert(database, query)
+def move(database: Database, thing: Input | Query) -> None:
+    """Write the row of an input or query anew: more of it has changed than `save` looks at."""
+    delete(database, thing)
+    insert(database, thing)
 
 
 def delete(database: Database, thing: Input | Query) -> None:

@@ -59,7 +59,7 @@ def run(database: Base) -> None:
         )
     for text in steps[known:]:
         _execute(database, text)
-    for name in ("schema", "macros", "views"):
+    for name in ("schema", "macros", "views", "properties"):
         _execute(database, sql.read(name))
     if not there or known < len(steps):
         if there:

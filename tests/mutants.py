@@ -54,6 +54,7 @@ KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
 BUFFER = "test_relation_buffer.py::test_"
 FILTERS = "test_filters.py::test_"
+PROPERTIES = "test_cql_properties.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
 
 KILLERS = (
@@ -210,6 +211,27 @@ MUTANTS: tuple[Mutant, ...] = (
          'shape_of(member.body), "-")',
          "pass",
          FAMILIES + "what_a_member_had_is_deleted_with_it"),
+    ),
+    *_of(
+        "cqlduck/engine/in_force.py",
+        ("settings that a transaction has changed stay in force when it is undone",
+         "            self._apply(kept[0])", "            pass",
+         PROPERTIES + "what_a_script_sets_that_fails_later_is_as_it_was"),
+        ("settings are shown and not in force",
+         "        self._apply(self.values)", "        pass",
+         PROPERTIES + "it_is_as_if_the_database_had_been_opened_with_it"),
+    ),
+    *_of(
+        "cqlduck/registration/inputs.py",
+        ("a stream gets late elements amended that were not stored for it",
+         "policy != thing.late and AMEND in (policy, thing.late)", "False",
+         PROPERTIES + "what_cannot_be_set_is_told_and_nothing_is_done"),
+    ),
+    *_of(
+        "cqlduck/registration/queries.py",
+        ("options that are not written are reset",
+         'if "weight" in options:', 'if options.setdefault("weight", DEFAULT):',
+         PROPERTIES + "the_options_of_a_member_are_its_own"),
     ),
     *_of(
         "cqlduck/registration/generalizing.py",

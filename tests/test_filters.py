@@ -555,7 +555,7 @@ def test_one_setting_turns_all_off(tmp_path: Path) -> None:
         con.tick({"s": batch([(n, x, 6) for n, x, _ in long])}, to=6)
         assert option(con) == [(WRITTEN, "default")]
         logged = con.sql("SELECT to_option, reason FROM cql.plan_log").fetchall()
-        assert logged[-1] == (WRITTEN, "the database was opened with adaptive=False")
+        assert logged[-1] == (WRITTEN, "the setting adaptive is off")
         assert streamon.budget.looking == 0
         assert list(streamon.profiler.steps("q")) == []
         con.pin(FILTERS, "2 1 3")

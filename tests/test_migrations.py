@@ -100,7 +100,7 @@ def test_a_migration_that_fails_at_its_end_leaves_the_file_as_it_was(
     with duckdb.connect(old, read_only=True) as con:
         last = (
             "SELECT count(*) FROM duckdb_columns() "
-            "WHERE table_name = 'query_rows' AND column_name = 'shape'"
+            "WHERE table_name = 'query_rows' AND column_name = 'weight'"
         )
         assert [(0,)] == con.sql(last).fetchall()
     assert len(before) == len(old.read_bytes())

@@ -18,6 +18,7 @@ import duckdb
 from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import MAX_TICK, Bounds
+from cqlduck.engine.in_force import InForce
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import CatalogError, DatabaseError, Error, first_line
 from cqlduck.housekeeping import STANDING, Housekeeping
@@ -83,6 +84,7 @@ class Core:
     streamon: StreaMon = field(init=False)
     system: SystemStream = field(init=False)
     bounds: Bounds = field(init=False)
+    settings: InForce = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
     changed: Changed = field(default_factory=Changed)
@@ -233,6 +235,9 @@ class Core:
             answers: The queries whose answers are read: what is kept of them is written anew where
                 the elements since outweigh it.
         """
+        if everything and self.settings.holds_some:
+            with self.changing():
+                self.settings.flush()
         # in a file logs are written with their ticks
         if everything or self.database.in_memory:
             self.flush(everything=everything)

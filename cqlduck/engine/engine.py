@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import Bounds
 from cqlduck.engine.failing import Failing
+from cqlduck.engine.in_force import InForce, Values
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import BindError, DatabaseError, DataError, Error
 from cqlduck.housekeeping import Housekeeping
@@ -117,6 +118,7 @@ class Engine(Failing):
         self.streamon.executor.number = self.ticks + 1
         self.system = SystemStream(base, self.catalogue, self.compiled, self.streamon.profiler)
         self.streamon.is_watched = self.system.measures
+        self.settings = InForce(base, self._set)
         self.configure(self.wanted)
         self._open_queries()
         self.kept = dict(self.compiled), self._taken, self.ticks
@@ -268,6 +270,21 @@ class Engine(Failing):
         with self.changing():
             missing = {name: value for name, value in chosen.items() if name not in known}
             catalog_rows.choose(self.database, self.catalogue, missing)
+
+    def _set(self, values: Values) -> None:
+        """Put settings of the connection into force, from the next tick on."""
+        self.streamon.executor.adapts = bool(values["adaptive"])
+        history = values["history"]
+        self.history = self.housekeeping.history = None if history is None else str(history)
+        self.max_tick = self.bounds.max_tick = int(str(values["max_tick"]))
+        self.kept_records = int(str(values["records"]))
+        self.standing = self.housekeeping.standing = str(values["standing"])
+        self.strict = bool(values["strict"])
+        self.refuses_unbounded = values["unbounded"] == "refuse"
+        if self.sharing != values["sharing"]:
+            self.sharing = bool(values["sharing"])
+            # of queries that were registered while it was off nothing is noted
+            self.shapes = None
 
     def set_time(self, kind: str, why: str) -> None:
         """Settle the kind of time, or refuse another one.

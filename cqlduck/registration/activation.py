@@ -5,6 +5,7 @@ from __future__ import annotations
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
 from cqlduck.registration import families, queries, removal
+from cqlduck.registration.options import options_of
 from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
 from cqlduck.state.catalog import EXPIRED, Query
 
@@ -82,8 +83,7 @@ def begin_anew(engine: Engine, name: str) -> None:
                 hint="drop these queries first",
             )
         compiled = engine.compiled.get(old.name.lower()) or engine.recompile(old)
-        options = () if old.keep is None else (("keep", old.keep),)
-        statement = CreateQuery(old.name, old.body, options)
+        statement = CreateQuery(old.name, old.body, options_of(old))
         removal.remove(engine, old, keep_log=not amends)
         queries.begin(engine, statement, compiled, None if amends else old)
         queries.move_behind(engine, readers)

@@ -33,8 +33,8 @@ from collections.abc import Sequence
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
 from cqlduck.registration.generalizing import Generalized, generalized, is_as
-from cqlduck.registration.history import longest, retention_of
 from cqlduck.registration.names import is_unused
+from cqlduck.registration.options import assign, longest, options_of, retention_of, sharing_of
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of
@@ -61,7 +61,7 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
         Whether it is one; if not, nothing has changed.
     """
     # whether the memory of a query is bounded is said of its own plan
-    if not engine.sharing or engine.refuses_unbounded:
+    if not wants_sharing(engine, statement) or engine.refuses_unbounded:
         return False
     if any(key == "history" for key, _ in statement.options):
         return False
@@ -87,6 +87,12 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
     return False
 
 
+def wants_sharing(engine: Engine, statement: CreateQuery) -> bool:
+    """Return whether a query that is registered may be computed with others."""
+    wish = sharing_of(dict(statement.options).get("sharing"))
+    return engine.sharing if wish is None else wish
+
+
 def _types(engine: Engine, family: Query) -> Sequence[str]:
     """Return the types that a family has for its constants."""
     constants = engine.catalogue.constants_of(family)
@@ -109,7 +115,7 @@ def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
 
 def note(engine: Engine, query: Query) -> None:
     """Note a query that has a plan of its own, for those that come after it."""
-    if engine.sharing and engine.shapes is not None:
+    if engine.shapes is not None:
         shape = shape_of(query.body)
         for key in dict.fromkeys((shape.key, shape.words)):
             engine.shapes.setdefault(key, []).append(query.name.lower())
@@ -175,6 +181,8 @@ def _is_first(engine: Engine, query: Query) -> bool:
     """
     if query.shape is not None or query.state != "active" or not _is_new(query):
         return False
+    if query.sharing is False:
+        return False
     if query.since != _since(engine, query) or engine.catalogue.readers(query):
         return False
     if engine.streamon.executor.has_wishes(query.name):
@@ -218,14 +226,13 @@ def _found(
         number += 1
     family = _make(engine, FAMILY.format(number), like, shape, key, since, found)
     if family is not None and is_first:
-        statement = CreateQuery(query.name, query.body)
-        position, keep = query.position, query.keep
+        statement = CreateQuery(query.name, query.body, options_of(query))
+        position = query.position
         engine.erase(query)
         engine.catalogue.remove(query)
         engine.compiled.pop(query.name.lower())
         inspection.refresh(engine.database, engine.catalogue, query)
         first = _add(engine, family, statement, shape_of(query.body), query)
-        first.keep = keep
         first.position = position
         engine.catalogue.reorder()
         catalog_rows.move(engine.database, first)
@@ -317,7 +324,7 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
         number=known.next_number,
         family=family.name,
     )
-    member.keep = retention_of(engine, dict(statement.options).get("keep"))
+    assign(engine, member, dict(statement.options))
     constants = known.constants_of(family)
     if constants is not None:
         numbers = _numbers(engine, family)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import duckdb
 
@@ -12,18 +13,24 @@ from cqlduck.registration.names import is_registered, refuse_missing
 from cqlduck.registration.removal import leave_system, remove_input, remove_readers
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
+from cqlduck.rewrite.text.inputs import LATE_POLICIES
 from cqlduck.rewrite.text.names import RESERVED, STORED
+from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.text.time import Instant, RawDuration, WrittenDuration
-from cqlduck.state import columns, inspection, lateness, stores
-from cqlduck.state.catalog import Input
+from cqlduck.rewrite.text.time import Instant, RawDuration, WrittenDuration, parse_duration
+from cqlduck.state import catalog_rows, columns, inspection, lateness, stores
+from cqlduck.state.catalog import IN_ORDER, Input
 from cqlduck.state.paths import leads_out
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
 INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
                  "UINTEGER")  # fmt: skip
+
+
+AMEND = "AMEND"
+"""The policy by which late elements change answers."""
 
 
 def create(engine: Engine, statement: CreateStream | CreateRelation) -> bool:
@@ -115,6 +122,42 @@ def _time_of(engine: Engine, thing: Input) -> None:
             f"{thing.timestamp_by} is {kind}, which is no timestamp",
             hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type",
         )
+
+
+def set_options(engine: Engine, name: str, options: Mapping[str, str]) -> None:
+    """Change options of a stream, inside a change; they count for the rows that come next.
+
+    Its heartbeat stays where it is.
+
+    Raises:
+        CatalogError: There is no such stream.
+        NotSupportedError: AMEND is another way to compute what reads the stream.
+        DataError: A distance is of the other kind of time.
+    """
+    thing = engine.input(name)
+    if thing.kind != "stream":
+        raise CatalogError(f"{name} is a relation", hint="ALTER STREAM is for streams")
+    late = options.get("late")
+    if late is not None:
+        policy = LATE_POLICIES[0] if late == DEFAULT else late.upper()
+        if policy != thing.late and AMEND in (policy, thing.late):
+            raise NotSupportedError(
+                f"{thing.name} has LATE {thing.late}, which cannot become LATE {policy}: late "
+                "elements would change answers that are kept for good, or no longer",
+                hint="DROP STREAM, and CREATE it anew",
+            )
+        thing.late = policy
+    given = {key: None if text == DEFAULT else parse_duration(text)
+             for key, text in options.items() if key != "late"}  # fmt: skip
+    if "out_of_order_within" in given:
+        bound = given["out_of_order_within"]
+        thing.bound = IN_ORDER if bound is None else _distance(engine, bound)
+        thing.bound_text = None if bound is None else bound.shown
+    if "ahead_at_most" in given:
+        ahead = given["ahead_at_most"]
+        thing.ahead = None if ahead is None else _distance(engine, ahead)
+        thing.ahead_text = None if ahead is None else ahead.shown
+    catalog_rows.move(engine.database, thing)
 
 
 def _distance(engine: Engine, written: WrittenDuration) -> RawDuration:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration import families, system
-from cqlduck.registration.history import retention_of
 from cqlduck.registration.names import is_registered, refuse_missing
+from cqlduck.registration.options import assign, retention_of, sharing_of, weight_of
 from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
+from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
@@ -20,6 +21,9 @@ from cqlduck.state import catalog_rows, inspection
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
+
+CHANGEABLE = ("keep", "sharing", "weight")
+"""The options that a query can be given once it is registered."""
 
 
 def create(engine: Engine, statement: CreateQuery) -> None:
@@ -39,7 +43,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
                 _begin_new(engine, statement)
         elif _says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
             options = dict(statement.options)
-            _keep(engine, old, options.get("keep"))
+            _set(engine, old, {name: options.get(name, DEFAULT) for name in CHANGEABLE})
         else:
             _replace(engine, statement, old)
         leave_system(engine)
@@ -69,13 +73,30 @@ def _begin_new(engine: Engine, statement: CreateQuery) -> None:
         families.note(engine, engine.query(statement.name))
 
 
-def _keep(engine: Engine, query: Query, written: str | None) -> None:
-    """Change for how long the changes of a query are kept."""
-    query.keep = retention_of(engine, written)
-    family = engine.catalogue.family_of(query)
-    if family is not None:
-        families.bound_history(engine, family)
-        catalog_rows.move(engine.database, query)
+def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
+    """Change options of a query, inside a change; those that are not written stay.
+
+    Raises:
+        NotSupportedError: One cannot be changed now.
+    """
+    if "sharing" in options:
+        sharing = sharing_of(options["sharing"])
+        if sharing is False and query.family is not None:
+            raise NotSupportedError(
+                f"{query.name} is computed by one plan with others, which it cannot leave",
+                hint="CREATE OR REPLACE CONTINUOUS QUERY … WITH (sharing = false) with another "
+                "text, or DROP and CREATE, gives it a plan of its own, and begins it anew",
+            )
+        query.sharing = sharing
+    if "weight" in options:
+        query.weight = weight_of(options["weight"])
+    if "keep" in options:
+        query.keep = retention_of(engine, options["keep"])
+        family = engine.catalogue.family_of(query)
+        if family is not None:
+            families.bound_history(engine, family)
+    # what is asked in the same script is to see it
+    catalog_rows.move(engine.database, query)
 
 
 def explain_create(engine: Engine, statement: CreateQuery) -> str:
@@ -243,7 +264,7 @@ def begin(
         query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)
         query.history_from = old.history_from
     query.frontier = query.since
-    query.keep = retention_of(engine, options.get("keep"))
+    assign(engine, query, options)
     engine.write(query, compiled, has_log=old is not None)
     engine.recount()
     engine.expect(query)
@@ -282,10 +303,11 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant 
 
 
 def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -> None:
-    """Change the options of a query.
+    """Change the options of a query; those that are not written stay.
 
     Raises:
-        BindError: There is no such option, or it cannot be changed any more.
+        CatalogError: There is no such query.
+        BindError: An option cannot be changed any more.
     """
     with engine.changing():
         query = engine.query(name)
@@ -295,7 +317,7 @@ def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -
                 "history says where a query begins, and this one has begun",
                 hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
             )
-        _keep(engine, query, options.get("keep"))
+        _set(engine, query, options)
 
 
 def drop(engine: Engine, statement: Drop) -> None:

@@ -33,7 +33,7 @@ from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
 from cqlduck.state.running import Parameters
-from cqlduck.statements import dml, plain_sql, refresh
+from cqlduck.statements import dml, plain_sql, properties, refresh
 from cqlduck.statements.translated import from_duckdb, placed, too_deep
 
 Rows = duckdb.DuckDBPyRelation | None
@@ -104,6 +104,8 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
             (queries if statement.kind == "QUERY" else inputs).drop(engine, statement)
         case AlterQuery():
             activation.alter(engine, statement)
+        case AlterStream(heartbeat=None):
+            inputs.set_options(engine, statement.name, dict(statement.options))
         case AlterStream():
             to = moments.heartbeat_instant(engine, statement.heartbeat)
             inputs.lower_heartbeat(engine, statement.name, to)
@@ -127,6 +129,9 @@ def _run_dml(engine: Engine, statement: Dml, parameters: Parameters) -> Rows:
     """Run an INSERT, UPDATE or DELETE, on an input or on a table."""
     refuse_nested_with(statement.text)
     name = statement.name.lower()
+    if name in properties.NAMES:
+        properties.run(engine, statement, parameters)
+        return None
     if name in engine.catalogue.inputs or name in engine.catalogue.queries:
         with engine.database.part(INGEST):
             dml.run(engine, statement, parameters)

@@ -32,7 +32,7 @@ from cqlduck.rewrite.text.statements import (
     Statement,
 )
 from cqlduck.rewrite.text.tokens import tokenize
-from cqlduck.settings import Settings
+from cqlduck.settings import AT_ANY_TIME, Settings
 from cqlduck.state import machine
 
 _NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
@@ -88,6 +88,11 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
 def _no_setting(name: str, rest: str) -> Error:
     """Return what to say of a SET of a setting that DuckDB has not."""
     ours = [field.name for field in dataclasses.fields(Settings)]
+    if name.lower() in AT_ANY_TIME:
+        return NotSupportedError(
+            f"{name} is a setting of cqlduck",
+            hint=f"UPDATE cql.properties SET value = '…' WHERE name = '{name.lower()}'",
+        )
     if name.lower() in ours:
         return NotSupportedError(
             f"{name} is a setting of connect()",

@@ -41,7 +41,7 @@ class Chosen:
 
 _FORCED = "a user wants it"
 _FREED = "no user wants an option any more"
-_FIXED = "the database was opened with adaptive=False"
+_FIXED = "the setting adaptive is off"
 
 
 class Executor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cqlduck.errors import ParseError
 from cqlduck.rewrite.text.columns import RELATION_CLAUSES, columns_and_key, key_columns, one_key
+from cqlduck.rewrite.text.options import OF_STREAMS, read_options
 from cqlduck.rewrite.text.reader import Reader
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.statements import (
@@ -121,9 +122,15 @@ def alter_stream(reader: Reader) -> AlterStream:
     """Read ALTER STREAM from the name on."""
     at = reader.offset
     name = reader.object_name()
+    if reader.accept("SET"):
+        options = read_options(reader, OF_STREAMS)
+        reader.end()
+        return AlterStream(name, None, at, options)
     if not reader.accept("HEARTBEAT"):
         reader.fail(
-            "ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120", ("HEARTBEAT",)
+            "ALTER STREAM needs HEARTBEAT or SET",
+            "as in: ALTER STREAM s HEARTBEAT 120, or ALTER STREAM s SET (late = keep)",
+            ("HEARTBEAT", "SET"),
         )
     moment = _moment(reader)
     reader.end()

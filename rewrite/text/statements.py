@@ -93,11 +93,12 @@ class AlterQuery:
 
 @dataclass(frozen=True)
 class AlterStream:
-    """`ALTER STREAM name HEARTBEAT instant`."""
+    """`ALTER STREAM name HEARTBEAT instant`, or `SET (…)` without a heartbeat."""
 
     name: str
-    heartbeat: str | int
+    heartbeat: str | int | None
     offset: int = 0
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
