@@ -29,7 +29,7 @@ ROWS = {"inputs": "input_rows", "queries": "query_rows"}
 _ASIDE = ("columns", "saved", "written")
 """Fields of inputs and queries that are no columns."""
 
-_MOVING = {
+MOVING = {
     "inputs": (
         "heartbeat",
         "first_instant",
@@ -46,9 +46,9 @@ _MOVING = {
 """What ticks move, in the order in which a tick's row lists it after the position."""
 
 _MUTABLE = {
-    "inputs": (*_MOVING["inputs"], "waiting_for", "bound"),
+    "inputs": (*MOVING["inputs"], "waiting_for", "bound"),
     "queries": (
-        *_MOVING["queries"],
+        *MOVING["queries"],
         "state",
         "error",
         "error_reason",
@@ -242,7 +242,7 @@ def save(
 
 def _moved(inputs: Sequence[Input]) -> list[Input]:
     """Return the inputs of which nothing has changed but what ticks move."""
-    state, names, moving = _STATES["inputs"], _MUTABLE["inputs"], _MOVING["inputs"]
+    state, names, moving = _STATES["inputs"], _MUTABLE["inputs"], MOVING["inputs"]
     return [
         thing
         for thing in inputs
@@ -294,7 +294,7 @@ def _save(
     if not ticked:
         _update(database, kind, changed, at, waiting)
         return []
-    moving, names = _MOVING[kind], _MUTABLE[kind]
+    moving, names = MOVING[kind], _MUTABLE[kind]
     others = [
         thing
         for thing in changed

@@ -12,8 +12,31 @@ from collections.abc import Sequence
 from cqlduck.state import catalog_rows
 from cqlduck.state.connection import Database
 
+RATE_TICKS = 16
+"""Over how many of the last ticks what comes of an input is averaged."""
+
 LATE = 64
 """How many rows wait at most."""
+
+
+def rates(database: Database) -> dict[int, float]:
+    """Return by position of an input how many elements came in a tick, on the average of the last.
+
+    Of these count those in which its heartbeat or its elements moved: the queries over SysStream,
+    for one, have ticks of their own. Of inputs that did not move it is not known.
+    """
+    moving = catalog_rows.MOVING["inputs"]
+    # the position comes first
+    beat, sequence = (f"moved[{2 + moving.index(name)}]" for name in ("heartbeat", "next_seq"))
+    return dict(
+        database.rows(
+            f"WITH newest AS (FROM cql_state.ticks ORDER BY number DESC LIMIT {RATE_TICKS + 1}), "
+            "listed AS (SELECT unnest(inputs) AS moved FROM newest) "
+            f"SELECT moved[1], (max({sequence}) - min({sequence})) "
+            f"/ (count(DISTINCT ({beat}, {sequence})) - 1) FROM listed "
+            f"GROUP BY moved[1] HAVING count(DISTINCT ({beat}, {sequence})) > 1"
+        )
+    )
 
 
 class TickBuffer:

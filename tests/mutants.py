@@ -54,6 +54,7 @@ KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
 BUFFER = "test_relation_buffer.py::test_"
 FILTERS = "test_filters.py::test_"
+EXPLAINED = "test_explain_create.py::test_"
 PROPERTIES = "test_cql_properties.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
 
@@ -220,6 +221,18 @@ MUTANTS: tuple[Mutant, ...] = (
         ("settings are shown and not in force",
          "        self._apply(self.values)", "        pass",
          PROPERTIES + "it_is_as_if_the_database_had_been_opened_with_it"),
+    ),
+    *_of(
+        "cqlduck/streamon/estimates.py",
+        ("a projection is estimated as what it projects",
+         "(one.id, one.kind) == (identity, kind)", "one.id == identity",
+         EXPLAINED + "what_another_query_has_is_expected_to_do_what_it_does_there"),
+    ),
+    *_of(
+        "cqlduck/registration/explaining.py",
+        ("what is replaced is not said to be dropped",
+         'yield f"--   dropped: {_named(row)}"', "pass",
+         EXPLAINED + "it_lists_the_operators_that_are_then_made_dropped_or_kept"),
     ),
     *_of(
         "cqlduck/registration/inputs.py",

@@ -20,7 +20,6 @@ from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
-from cqlduck.state.connection import quoted
 
 CHANGEABLE = ("keep", "sharing", "weight")
 """The options that a query can be given once it is registered."""
@@ -34,14 +33,14 @@ def create(engine: Engine, statement: CreateQuery) -> None:
     """
     with engine.changing():
         system.prepare(engine, statement.body)
-        _refuse_other(engine, statement)
+        refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())
         if old is None or not statement.or_replace:
             if not is_registered(
                 engine, statement.name, statement.if_not_exists, "continuous query"
             ):
                 _begin_new(engine, statement)
-        elif _says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
+        elif says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
             options = dict(statement.options)
             _set(engine, old, {name: options.get(name, DEFAULT) for name in CHANGEABLE})
         else:
@@ -49,7 +48,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
         leave_system(engine)
 
 
-def _refuse_other(engine: Engine, statement: CreateQuery) -> None:
+def refuse_other(engine: Engine, statement: CreateQuery) -> None:
     """Refuse a written plan whose query computes something else here.
 
     Raises:
@@ -99,43 +98,7 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
     catalog_rows.move(engine.database, query)
 
 
-def explain_create(engine: Engine, statement: CreateQuery) -> str:
-    """Return what CREATE CONTINUOUS QUERY would do, and do nothing: plan, tables, memory.
-
-    Raises:
-        Error: As `create` would.
-    """
-    system.prepare(engine, statement.body)
-    _refuse_other(engine, statement)
-    old = engine.catalogue.queries.get(statement.name.lower())
-    if old is None or not statement.or_replace:
-        is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
-    lines = []
-    if old is not None and not statement.or_replace:
-        compiled = engine.compiled[old.planned_by]
-        lines.append(f"--   {old.name} is there already, and stays as it is")
-    elif old is not None and _says_the_same(engine, old, statement):
-        compiled = engine.compiled[old.planned_by]
-        lines.append(f"--   {old.name} says the same, and goes on")
-    else:
-        compiled = _compile_anew(engine, statement, old)
-        _refuse_unbounded(engine, statement, compiled)
-        if old is not None and (readers := engine.catalogue.readers_of(old)):
-            _refuse_unfit(engine, statement, compiled, old, readers)
-        there = () if old is None else engine.compiled[old.planned_by].synopses
-        dropped = [("dropped", synopsis) for synopsis in there]
-        made = [("made", synopsis) for synopsis in compiled.synopses]
-        for done, synopsis in [*dropped, *made]:
-            lines.append(f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "
-                         f"cql_state.{quoted(synopsis.name)}")  # fmt: skip
-    tables = "\n".join(["-- synopses made and dropped", *(lines or ["--   none"])])
-    kept = dict(statement.options).get("keep", engine.history)
-    memory = selects.memory(selects.stored(engine, statement.name, compiled), kept)
-    leave_system(engine)
-    return "\n\n".join([compiled.explain(), tables, memory])
-
-
-def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled) -> None:
+def refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled) -> None:
     """Refuse a query that keeps more with each element for ever, if the connection does.
 
     Raises:
@@ -153,7 +116,7 @@ def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled
         )
 
 
-def _compile_anew(engine: Engine, statement: CreateQuery, old: Query | None) -> Compiled:
+def compile_anew(engine: Engine, statement: CreateQuery, old: Query | None) -> Compiled:
     """Compile a query that may take the place of an old one, which it cannot read.
 
     Raises:
@@ -168,7 +131,7 @@ def _compile_anew(engine: Engine, statement: CreateQuery, old: Query | None) -> 
     return compiled
 
 
-def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
+def says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
     """Return whether a query would be what it is: macros may have changed under the same words."""
     if not has_same_words(old.body, statement.body):
         return False
@@ -181,12 +144,12 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     If others read it, they go on: its log does too, and at one instant its answer changes.
     """
     readers = engine.catalogue.readers_of(old)
-    compiled = _compile_anew(engine, statement, old)
+    compiled = compile_anew(engine, statement, old)
     if not readers:
         remove(engine, old)
         _begin_new(engine, statement)
         return
-    _refuse_unfit(engine, statement, compiled, old, readers)
+    refuse_unfit(engine, statement, compiled, old, readers)
     remove(engine, old, keep_log=True)
     begin(engine, statement, compiled, old)
     move_behind(engine, readers)
@@ -204,7 +167,7 @@ def move_behind(engine: Engine, readers: Sequence[Query]) -> None:
         inspection.refresh(engine.database, engine.catalogue, reader)
 
 
-def _refuse_unfit(
+def refuse_unfit(
     engine: Engine,
     statement: CreateQuery,
     compiled: Compiled,
@@ -241,7 +204,7 @@ def begin(
     engine: Engine, statement: CreateQuery, compiled: Compiled, old: Query | None = None
 ) -> None:
     """Register a query; it goes on with the log of an `old` one, if it replaces one."""
-    _refuse_unbounded(engine, statement, compiled)
+    refuse_unbounded(engine, statement, compiled)
     options = dict(statement.options)
     if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
         engine.set_time("integer", "a window without a unit")

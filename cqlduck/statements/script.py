@@ -12,7 +12,7 @@ from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
 from cqlduck.queryplan import plan_of
-from cqlduck.registration import activation, inputs, queries
+from cqlduck.registration import activation, explaining, inputs, queries
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.text.statements import (
     AlterQuery,
@@ -116,7 +116,7 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
             lines = found.shown(statement.form).splitlines()
             return relation.of_table(pa.table({"explain": lines}))
         case ExplainCreate():
-            lines = queries.explain_create(engine, statement.create).splitlines()
+            lines = explaining.explain_create(engine, statement.create).splitlines()
             return relation.of_table(pa.table({"explain": lines}))
         case Dml():
             return _run_dml(engine, statement, parameters)

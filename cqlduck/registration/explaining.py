@@ -1,0 +1,211 @@
+"""EXPLAIN CREATE CONTINUOUS QUERY: what the statement would do, and what a tick would take.
+
+It refuses what the statement refuses, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cqlduck import selects
+from cqlduck.engine import Engine
+from cqlduck.registration import system
+from cqlduck.registration.names import is_registered
+from cqlduck.registration.queries import (
+    compile_anew,
+    refuse_other,
+    refuse_unbounded,
+    refuse_unfit,
+    says_the_same,
+)
+from cqlduck.registration.removal import leave_system
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.statements.steps import OperatorRow
+from cqlduck.rewrite.text.statements import CreateQuery
+from cqlduck.state import ticks
+from cqlduck.state.catalog import Query
+from cqlduck.state.connection import quoted
+from cqlduck.streamon import estimates
+from cqlduck.streamon.estimates import Estimate, Measured
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a CREATE CONTINUOUS QUERY would come to.
+
+    Attributes:
+        statement: The statement.
+        compiled: The plan that the query has, or would have.
+        old: The query of that name that is there.
+        stays: Why nothing would change, or nothing.
+    """
+
+    statement: CreateQuery
+    compiled: Compiled
+    old: Query | None = None
+    stays: str = ""
+
+    @property
+    def replaced(self) -> Query | None:
+        """The query that would go, or None."""
+        return None if self.stays else self.old
+
+
+def explain_create(engine: Engine, statement: CreateQuery) -> str:
+    """Return what CREATE CONTINUOUS QUERY would do, and do nothing.
+
+    It says which operators and tables would be made and dropped, what a tick is estimated to take,
+    and what bounds the memory of the query.
+
+    Raises:
+        Error: As `queries.create` would.
+    """
+    system.prepare(engine, statement.body)
+    proposal = _proposed(engine, statement)
+    known = list(estimates.measured(engine.compiled, engine.streamon.profiler))
+    kept = dict(statement.options).get("keep", engine.history)
+    parts = [
+        proposal.compiled.explain(),
+        "\n".join(["-- operators kept, made and dropped", *_operators(engine, proposal)]),
+        "\n".join(["-- synopses made and dropped", *_tables(engine, proposal)]),
+        "\n".join(_estimated(engine, proposal.compiled, known)),
+        selects.memory(selects.stored(engine, statement.name, proposal.compiled), kept),
+    ]
+    if proposal.replaced is not None:
+        parts.insert(3, "\n".join(_leaving(engine, proposal.replaced)))
+    leave_system(engine)
+    return "\n\n".join(parts)
+
+
+def _proposed(engine: Engine, statement: CreateQuery) -> Proposal:
+    """Return what a statement would come to.
+
+    Raises:
+        Error: It would be refused.
+    """
+    refuse_other(engine, statement)
+    old = engine.catalogue.queries.get(statement.name.lower())
+    if old is None or not statement.or_replace:
+        is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
+    if old is not None and not statement.or_replace:
+        stays = f"{old.name} is there already, and stays as it is"
+        return Proposal(statement, engine.compiled[old.planned_by], old, stays)
+    if old is not None and says_the_same(engine, old, statement):
+        stays = f"{old.name} says the same, and goes on"
+        return Proposal(statement, engine.compiled[old.planned_by], old, stays)
+    compiled = compile_anew(engine, statement, old)
+    refuse_unbounded(engine, statement, compiled)
+    if old is not None and (readers := engine.catalogue.readers_of(old)):
+        refuse_unfit(engine, statement, compiled, old, readers)
+    return Proposal(statement, compiled, old)
+
+
+def _operators(engine: Engine, proposal: Proposal) -> Iterator[str]:
+    """Yield a line for each operator that would be kept, made or dropped."""
+    if proposal.stays:
+        for row in proposal.compiled.operators:
+            yield f"--   kept: {_named(row)}"
+        return
+    if proposal.replaced is not None:
+        planned = engine.planned(proposal.replaced)
+        if planned is proposal.replaced or len(engine.catalogue.members_of(planned)) == 1:
+            for row in engine.compiled[proposal.replaced.planned_by].operators:
+                yield f"--   dropped: {_named(row)}"
+    elsewhere = _elsewhere(engine, proposal.replaced)
+    for row in proposal.compiled.operators:
+        there = elsewhere.get(row.id)
+        as_well = "" if there is None else f"; {there} has the same, with tables of its own"
+        yield f"--   made: {_named(row)}{as_well if row.inputs else ''}"
+
+
+def _named(row: OperatorRow) -> str:
+    return f"operator {row.number}, {row.kind}: {row.description} ({row.id})"
+
+
+def _elsewhere(engine: Engine, replaced: Query | None) -> dict[str, str]:
+    """Return by id which query has an operator, but for one that would go."""
+    left = "" if replaced is None else replaced.name
+    rows = engine.database.rows(
+        "SELECT id, min_by(query, number) FROM cql_state.operators WHERE query <> ? GROUP BY id",
+        [left],
+    )
+    return dict(rows)
+
+
+def _tables(engine: Engine, proposal: Proposal) -> list[str]:
+    """Return a line for each table that would be dropped or made, or what stands for them."""
+    if proposal.stays:
+        return [f"--   {proposal.stays}"]
+    there: tuple[Synopsis, ...] = ()
+    if proposal.replaced is not None and proposal.replaced.family is None:
+        there = engine.compiled[proposal.replaced.planned_by].synopses
+    lines = [
+        f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "
+        f"cql_state.{quoted(synopsis.name)}"
+        for done, synopses in (("dropped", there), ("made", proposal.compiled.synopses))
+        for synopsis in synopses
+    ]
+    return lines or ["--   none"]
+
+
+def _leaving(engine: Engine, old: Query) -> Iterator[str]:
+    """Yield what would go with a query that is replaced."""
+    yield f"-- what goes with the old {old.name}"
+    readers = engine.catalogue.readers_of(old)
+    if readers:
+        yield (
+            f"--   its log and history stay for {', '.join(one.name for one in readers)}; at the "
+            "first instant of the new one its answer is deleted"
+        )
+    else:
+        yield "--   its answer, its log and its history"
+    family = engine.catalogue.family_of(old)
+    if family is not None:
+        others = len(engine.catalogue.members_of(family)) - 1
+        goes = f"which goes on for {others} others" if others else "which goes with it"
+        yield f"--   its row among the constants of {family.name}, {goes}"
+
+
+def _estimated(engine: Engine, compiled: Compiled, known: Sequence[Measured]) -> Iterator[str]:
+    """Yield what a tick of a query is estimated to take, and what that rests on."""
+    yield f"-- a tick of it, as an estimate from the last {ticks.RATE_TICKS} ticks"
+    rates = _rates(engine, compiled, known)
+    for key, source in compiled.sources.items():
+        came = rates.get(key)
+        said = "unknown how many rows come" if came is None else f"{came:,.4g} rows come"
+        yield f"--   {source.name}: {said} in a tick"
+    found = [one for one in estimates.estimates(compiled, rates, known) if one.basis]
+    for one in found:
+        yield f"--   operator {one.number}, {one.kind}: {_shown(one)}"
+    rows, seconds = found[0].rows_out, [one.seconds for one in found]
+    shown = "unknown how many rows" if rows is None else f"some {rows:,.4g} rows"
+    unknown = [str(one.number) for one in found if one.seconds is None]
+    total = sum(one for one in seconds if one is not None)
+    took = f"some {1e3 * total:.3g} ms"
+    if unknown:
+        took = f"unknown how long, as that of operators {', '.join(unknown)} is"
+    yield f"--   in all: {shown}, {took}"
+
+
+def _shown(one: Estimate) -> str:
+    if one.rows_out is None or one.seconds is None:
+        return one.basis
+    came = "" if one.rows_in is None else f"{one.rows_in:,.4g} rows in, "
+    return f"{came}{one.rows_out:,.4g} rows out, {1e3 * one.seconds:.3g} ms, {one.basis}"
+
+
+def _rates(engine: Engine, compiled: Compiled, known: Sequence[Measured]) -> dict[str, float]:
+    """Return how many rows come in a tick of the inputs of a query, where that is known."""
+    came, catalogue = ticks.rates(engine.database), engine.catalogue
+    answers = {one.query.lower(): one.measures.rows_out for one in known if one.number == 0}
+    found: dict[str, float] = {}
+    for key in compiled.sources:
+        thing, query = catalogue.inputs.get(key), catalogue.queries.get(key)
+        if thing is not None and thing.position in came:
+            found[key] = came[thing.position]
+        # of a member it is not known which rows of its family's are its own
+        if query is not None and query.family is None and key in answers:
+            found[key] = answers[key]
+    return found
