@@ -13,9 +13,12 @@ def of_query(database: Database, query: str) -> tuple[Column, ...]:
     """Return the columns of a query, which binds inside the transaction.
 
     Raises:
-        duckdb.Error: It does not bind.
+        duckdb.Error: It does not bind; the transaction goes on.
     """
-    return tuple(Column(name, kind) for name, kind, *_ in database.rows(f"DESCRIBE {query}"))
+    # an error of `execute` would end the transaction
+    described = database.relation(f"DESCRIBE {query}")
+    assert described is not None
+    return tuple(Column(name, kind) for name, kind, *_ in described.fetchall())
 
 
 def types_of(database: Database, written: Sequence[str]) -> list[str]:

@@ -194,9 +194,29 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/text/shapes.py",
         ("windows of a member have what came before it began",
-         'inserted += [(self.where_end, f" AND {name}._ts > {ALIAS}.{SINCE}") for name in since]',
-         "pass",
+         'begins = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]', "begins: list[str] = []",
          FAMILIES + "a_member_begins_where_it_is_registered"),
+    ),
+    *_of(
+        "rewrite/text/constants.py",
+        ("a constant of a SELECT list has any type",
+         'return f"?{self.literal_type}"', 'return "?"', FAMILIES
+         + "constants_of_having_and_of_the_list_are_cut_out"),
+        ("NOT before a comparison is a part of its side",
+         "<= _BINDS_TIGHTER:", "<= {*_BINDS_TIGHTER, TokenType.NOT}:", FAMILIES
+         + "constants_are_cut_out_where_a_column_can_stand"),
+    ),
+    *_of(
+        "rewrite/rules/row_over_nothing.py",
+        ("the row over nothing counts",
+         'if call.function == "count" and call.argument is None:', "if False:",
+         FAMILIES + "global_aggregates_of_a_family_have_their_row_over_nothing"),
+        ("other aggregates have what is over nothing",
+         'if call.function != "other":', "if True:",
+         FAMILIES + "global_aggregates_of_a_family_have_their_row_over_nothing"),
+        ("a global aggregate of a family has no row over nothing",
+         "if not isinstance(plan, Aggregate) or member not in plan.keys:", "if True:",
+         FAMILIES + "global_aggregates_of_a_family_have_their_row_over_nothing"),
     ),
     *_of(
         "cqlduck/registration/families.py",
@@ -208,9 +228,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "constants.next_seq + 1", "1 + max(numbers.values(), default=0)",
          FAMILIES + "a_number_is_given_once"),
         ("the constants of a member that has left stay",
-         "_enter(engine, family, constants, member.member, member.since, "
-         'shape_of(member.body), "-")',
-         "pass",
+         '_enter(engine, family, constants, member.member, member.since, shape, "-")', "pass",
          FAMILIES + "what_a_member_had_is_deleted_with_it"),
     ),
     *_of(
@@ -252,8 +270,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "if looks_back and since is not None and not _joins_plainly(syntax):", "if False:",
          FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
         ("an aggregate that raises fails all members",
-         "bool(node.keys) and not any(raising)", "bool(node.keys)",
+         "if any(value_may_raise(call.call, call.argument_type) for call in node.calls):",
+         "if False:",
          FAMILIES + "an_aggregate_that_raises_fails_whom_it_fails_alone"),
+        ("groups by a literal alone have a row over nothing",
+         "return node.everything or any(value.find(exp.Column) for value in values)",
+         "return True", FAMILIES + "groups_by_a_literal_alone_have_no_row_over_nothing"),
         ("slides in rows are counted from the first member",
          "(window.slide_rows is not None and since is not None)", "False",
          FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),

@@ -7,8 +7,10 @@ same answer in both.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import random
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Any
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.text.shapes import shape_of
+from cqlduck.rewrite.text.shapes import shapes_of
 
 SHAPES = [
     "SELECT k, v FROM s WHERE v > {0}",
@@ -45,6 +47,24 @@ SHAPES = [
     "SELECT k, count(DISTINCT v) AS n, max(_ts) AS t FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
     "SELECT k, v FROM s [TUMBLE 2] WHERE v > {0}",
     "SELECT k, sum(huge) AS h FROM u [RANGE 2] WHERE v > {0} GROUP BY k",
+    # global aggregates
+    "SELECT count(*) AS n FROM s [RANGE 3] WHERE v > {0}",
+    "SELECT count(*) AS n, sum(v) AS t, count(DISTINCT k) AS d, {1} AS level FROM s [RANGE 2] x "
+    "WHERE v > {0} HAVING count(*) < {1}",
+    "SELECT max(name) AS m, median(v) AS h, list(v) AS l FROM u [ROWS 3] WHERE v <= {0}",
+    "SELECT avg(w) FILTER (WHERE v > 1) AS a, min(v) AS m FROM s [RANGE 3], r "
+    "WHERE s.k = r.k AND w > {0}",
+    "SELECT Rstream(count(v) AS c, bool_or(v > 2) AS b) FROM s [NOW] WHERE k <> {0}",
+    "SELECT Istream(string_agg(name) AS names) FROM u [RANGE 1] WHERE cost < {1}",
+    # constants of HAVING, of the SELECT list, beside expressions
+    "SELECT k, sum(v) AS t FROM s [RANGE 3] GROUP BY k HAVING sum(v) > {0}",
+    "SELECT k, avg(v) AS a FROM s [RANGE 3] WHERE v < {1} GROUP BY ALL HAVING avg(v) >= {0}.5",
+    "SELECT k, {0} AS level, 'a{1}' AS label, {0}.5 AS share FROM s [RANGE 2] WHERE v > {1}",
+    "SELECT {0} AS level, k, count(*) AS n FROM s [RANGE 2] GROUP BY k HAVING count(*) > {1}",
+    "SELECT DISTINCT {0} AS level, k FROM s WHERE v > {1}",
+    "SELECT name, 'x' AS one FROM u [RANGE 2] WHERE upper(name) > 'A{0}' ORDER BY name",
+    "SELECT *, {0} AS level FROM s [NOW]",
+    "SELECT {0} AS level, count(*) AS n FROM s [RANGE 2] WHERE v > 1 GROUP BY level",
     # what has no constants that can be cut out is shared only if it is equal
     "SELECT count(*) AS n FROM s WHERE v > {0}",
     "SELECT k, count(*) AS n FROM s WHERE v > {0} GROUP BY k",
@@ -331,29 +351,52 @@ def test_a_change_that_stops_at_any_statement_is_undone(text: str, tmp_path: Pat
         assert told(con) == after
 
 
-def test_constants_are_cut_out_of_comparisons_alone() -> None:
+def cut(text: str) -> list[str]:
+    """Return what the first shape of a text cuts out."""
+    return [c.sql for c in shapes_of(text)[0].constants]
+
+
+def test_constants_are_cut_out_where_a_column_can_stand() -> None:
     """The shape of a text, and what stays in it."""
 
-    def cut(condition: str) -> list[str]:
-        return [c.sql for c in shape_of(f"SELECT k FROM s [NOW] WHERE {condition}").constants]
+    def where(condition: str) -> list[str]:
+        return cut(f"SELECT k FROM s [NOW] WHERE {condition}")
 
-    assert cut("v > 5 AND k = 'it''s' AND -3 <= s.v") == ["5", "'it''s'", "-3"]
-    assert cut("v BETWEEN 1 AND 2 AND k <> 4.50") == ["1", "2", "4.50"]
-    assert cut("CASE WHEN v > 5 AND v < 9 THEN v = 3 END AND k = 1") == ["1"]
-    for whole in ("v > 5 OR k = 1", "NOT v > 5", "(v > 5)", "v + 1 > 5", "v > 1e3", "v IN (1, 2)",
-                  "v > 5 + 1", "5 > 6", "v > NULL", "abs(v) > 5", "v > '5'::INTEGER",
-                  "v NOT BETWEEN 1 AND 2", "a.b.c = 5", "v > 1234567890123456789"):  # fmt: skip
-        assert cut(whole) == [], whole
+    assert where("v > 5 AND k = 'it''s' AND -3 <= s.v") == ["5", "'it''s'", "-3"]
+    assert where("v BETWEEN 1 AND 2 AND k <> 4.50") == ["1", "2", "4.50"]
+    assert where("CASE WHEN v > 5 AND v < 9 THEN v = 3 END AND k = 1") == ["1"]
+    assert where("v + 1 > 5 AND lower(n) || 'x' = 'ax' AND 7 < abs(v)") == ["5", "'ax'", "7"]
+    assert where("CASE WHEN v BETWEEN 1 AND 2 THEN v ELSE 0 END BETWEEN 3 AND 4") == ["3", "4"]
+    for uncut in ("v > 5 OR k = 1", "NOT v > 5", "(v > 5)", "v > 1e3", "v IN (1, 2)",
+                  "v > 5 + 1", "5 > 6", "v > NULL", "v > '5'::INTEGER", "v IS NOT NULL = 5",
+                  "v NOT BETWEEN 1 AND 2", "v > 1234567890123456789", "j -> 'a' = 'b'",
+                  "v > 5 IS NULL", "n LIKE 'a' = 'b'", "3 < v < 5", "NOT (v) > 5"):  # fmt: skip
+        assert where(uncut) == [], uncut
     for text in ("SELECT k FROM s WHERE v > (SELECT 5)", "SELECT k FROM s WHERE v > 5 LIMIT 3",
                  "SELECT k FROM s WHERE v > 5 UNION ALL SELECT 1", "FROM s SELECT k WHERE v > 5",
                  "SELECT sum(v) OVER () FROM s WHERE v > 5", "WITH a AS (SELECT 1) SELECT 2",
                  "SELECT k FROM s JOIN u USING (k) WHERE v > 5"):  # fmt: skip
-        assert not shape_of(text).constants, text
-    same = [shape_of(f"SELECT k FROM s /* {n} */ WHERE v > {n}").key for n in (1, 22)]
+        assert cut(text) == [], text
+    same = [shapes_of(f"SELECT k FROM s /* {n} */ WHERE v > {n}")[0].key for n in (1, 22)]
     assert same[0] == same[1]
     others = ["v > 1.5", "v > 'a'", "v >= 1", "w > 1", "1 > v"]
-    keys = {shape_of(f"SELECT k FROM s WHERE {one}").key for one in others}
+    keys = {shapes_of(f"SELECT k FROM s WHERE {one}")[0].key for one in others}
     assert len({*keys, same[0]}) == len(others) + 1
+
+
+def test_constants_of_having_and_of_the_list_are_cut_out() -> None:
+    """With their types, where they stand alone: these are types of columns of the answer."""
+    text = "SELECT k, {} AS a, {} AS b FROM s [NOW] GROUP BY k HAVING count(*) > {}"
+    assert cut(text.format("5", "-1.5", "3")) == ["5", "-1.5", "3"]
+    keys = [shapes_of(text.format(*one))[0].key for one in (
+        ("5", "1.5", "3"), ("6", "-2.5", "4"), ("5", "11.5", "3"), ("5", "1.25", "3"),
+        ("'5'", "1.5", "3"), ("1234567890", "1.5", "3"),
+    )]  # fmt: skip
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 5
+    assert cut("SELECT 5, 6 n, 7 + 1 AS m, k FROM s [NOW]") == []
+    most, plain, equal = shapes_of("SELECT 1 AS n FROM s [NOW] WHERE v > 2 AND v + 1 > 3")
+    assert [len(shape.constants) for shape in (most, plain, equal)] == [3, 1, 0]
 
 
 def test_who_does_not_share_says_so_in_its_plan() -> None:
@@ -362,7 +405,7 @@ def test_who_does_not_share_says_so_in_its_plan() -> None:
         con.execute(SCRIPT)
         for n in range(3):
             con.execute(f"CREATE CONTINUOUS QUERY q{n} AS SELECT k FROM s [NOW] WHERE v > {n}")
-            con.execute(f"CREATE CONTINUOUS QUERY g{n} AS SELECT max(v) FROM s WHERE v > {n}")
+            con.execute(f"CREATE CONTINUOUS QUERY g{n} AS SELECT max(v) FROM s WHERE v // {n} > 1")
         families = con.sql("SELECT name, family FROM cql.queries ORDER BY name").fetchall()
         assert families == [("g0", None), ("g1", None), ("g2", None),
                             *[(f"q{n}", "_cql_family_1") for n in range(3)]]  # fmt: skip
@@ -428,6 +471,100 @@ def test_a_member_begins_where_it_is_registered() -> None:
     assert mine == alone
     assert mine["p0"] == mine["p1"]
     assert mine["p1"] != mine["p2"] != mine["p3"]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ["count(*) AS n", "list(v) AS l", "sum(v) AS t, count(DISTINCT k) AS n",
+     "{0} AS c, max(v) AS m", "bool_or(true) AS b, median(5) AS m, count(1) AS n, sum(1) AS t",
+     "count(*) FILTER (WHERE v > 7) AS n, string_agg(k) FILTER (WHERE v > 5) AS t"],
+)  # fmt: skip
+def test_global_aggregates_of_a_family_have_their_row_over_nothing(listed: str) -> None:
+    """From where each begins, whether it is registered before time begins or later."""
+    bodies = [f"SELECT {listed} FROM s [RANGE 2] WHERE v > {{0}}".format(n) for n in range(9)]
+    script: list[str | int] = [query(f"q{n}", bodies[n]) for n in range(2)]
+    script += ["CREATE CONTINUOUS QUERY z AS SELECT k FROM s [NOW]", 3, 4]
+    script += [query(f"p{n}", bodies[n + 5]) for n in range(3)]
+    script += [5, 8, "DROP CONTINUOUS QUERY p1", 9, query("p1", bodies[8]), 20, 30]
+    mine, alone = both_ways(script)
+    assert mine == alone
+    assert any(weight < 0 for *_, weight in mine["p0"][0])
+
+
+def test_groups_by_a_literal_alone_have_no_row_over_nothing() -> None:
+    """Other than a global aggregate."""
+    bodies = [f"SELECT {n} AS c, count(*) AS n FROM s [RANGE 2] WHERE v > {n} GROUP BY c"
+              for n in range(3)]  # fmt: skip
+    mine, alone = both_ways([*(query(f"q{n}", body) for n, body in enumerate(bodies)), 1, 2, 9])
+    assert mine == alone
+
+
+def families_of(con: cqlduck.Connection) -> list[str | None]:
+    """Return the families of all queries, by name."""
+    rows = con.sql("SELECT family FROM cql.queries ORDER BY name").fetchall()
+    return [family for (family,) in rows]
+
+
+def test_constants_of_having_and_of_the_list_are_rows_of_a_family() -> None:
+    """One plan has all queries that differ in them; each has its own columns."""
+    body = "SELECT k, {0} AS level, count(*) AS n FROM s [RANGE 9] GROUP BY k HAVING sum(v) > {1}"
+    script: list[str | int] = [query(f"q{n}", body.format(n, 3 * n)) for n in range(4)]
+    mine, alone = both_ways([*script, *range(1, 9)])
+    assert mine == alone
+    assert mine["q1"] != mine["q2"]
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        con.execute(";".join(str(one) for one in script))
+        assert families_of(con) == ["_cql_family_1"] * 4
+
+
+COMPARED = [
+    ("max(m)", ["'sad'", "'ok'", "'none'"]),
+    ("max(d)", ["'2024-01-02'", "'2024-01-03'"]),
+    ("sum(d4)", ["1", "2", "-3"]),
+    ("sum(d4)", ["1.10", "2.25", "-3.00"]),
+    ("max(f)", ["0.1", "0.3"]),
+    ("avg(f)", ["16777217", "0"]),
+    ("sum(b)", ["9223372036854775", "-1"]),
+    ("max(u)", ["5", "7"]),
+    ("bool_or(k > 1)", ["1", "0", "2"]),
+    ("max(k % 2 = 1)", ["'true'", "'x'"]),
+    ("lower(max(t))", ["'a'", "'b'", "''"]),
+    ("max(t)", ["5", "6"]),
+    ("max(i)", ["'5'", "'1 day'"]),
+]
+"""Expressions over columns of many types, and constants of one kind."""
+
+
+@pytest.mark.parametrize(("compared", "constants"), COMPARED)
+def test_a_constant_compares_as_it_does_in_the_text(compared: str, constants: list[str]) -> None:
+    """Whatever stands beside it: where a column would compare otherwise it stays in the text."""
+    for sign in (">", "=", "<="):
+        found = []
+        for sharing in (True, False):
+            with cqlduck.connect(sharing=sharing) as con, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+                con.execute("CREATE STREAM s (k INTEGER, m mood, d DATE, d4 DECIMAL(4, 2), f FLOAT,"
+                            "b BIGINT, u UBIGINT, t VARCHAR, i INTERVAL)")  # fmt: skip
+                outcomes = []
+                for n, constant in enumerate(constants):
+                    body = (f"SELECT k, count(*) AS n FROM s [RANGE 9] GROUP BY k "
+                            f"HAVING {compared} {sign} {constant}")  # fmt: skip
+                    try:
+                        con.execute(query(f"q{n}", body))
+                    except cqlduck.Error as error:
+                        outcomes.append(error.message)
+                con.execute("""INSERT INTO s SELECT n, ['sad', 'ok', 'happy'][n]::mood,
+                    DATE '2024-01-01' + n, n * 1.1, n / 10, 2 ** 53 + n, 4 + n, chr(96 + n),
+                    to_days(n) FROM (VALUES (1), (2), (3)) AS numbers (n)""")
+                with contextlib.suppress(cqlduck.QueryError):
+                    con.advance(2)
+                for name, one in con.queries.items():
+                    rows = sorted(con.changes(name).fetchall())
+                    outcomes.append((name, one.state, one.error, rows))
+                found.append(outcomes)
+        assert found[0] == found[1]
 
 
 def test_a_number_is_given_once() -> None:

@@ -37,7 +37,7 @@ from cqlduck.registration.names import is_unused
 from cqlduck.registration.options import assign, longest, options_of, retention_of, sharing_of
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of
+from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import answers, arrivals, catalog_rows, families, inspection, stores
@@ -66,21 +66,21 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
     if any(key == "history" for key, _ in statement.options):
         return False
     try:
-        shape = shape_of(statement.body)
+        shapes = shapes_of(statement.body)
     except Error:
         return False  # to compile it says what is wrong, and where
     keep = retention_of(engine, dict(statement.options).get("keep"))
-    for key in dict.fromkeys((shape.key, shape.words)):
-        known = [one for one in engine.catalogue.families.values() if one.shape == key]
+    for shape in shapes:
+        known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
         open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
         open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
-        for query in open_to_it or [*known, *_alike(engine, key)]:
+        for query in open_to_it or [*known, *_alike(engine, shape.key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
             if _is_plain(engine, like, shape):
                 is_first = query.keep == keep and _is_first(engine, query)
                 family: Query | None = query
                 if not open_to_it:
-                    family = _found(engine, query, like, shape, key, is_first=is_first)
+                    family = _found(engine, query, like, shape, is_first=is_first)
                 if family is not None:
                     _add(engine, family, statement, shape, like)
                     return True
@@ -116,9 +116,8 @@ def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
 def note(engine: Engine, query: Query) -> None:
     """Note a query that has a plan of its own, for those that come after it."""
     if engine.shapes is not None:
-        shape = shape_of(query.body)
-        for key in dict.fromkeys((shape.key, shape.words)):
-            engine.shapes.setdefault(key, []).append(query.name.lower())
+        for shape in shapes_of(query.body):
+            engine.shapes.setdefault(shape.key, []).append(query.name.lower())
 
 
 def _alike(engine: Engine, key: str) -> list[Query]:
@@ -131,7 +130,7 @@ def _alike(engine: Engine, key: str) -> list[Query]:
     known = map(engine.catalogue.queries.get, engine.shapes.get(key, ()))
     found = {query.name: query for query in known if query is not None and query.family is None}
     # another query may have the name by now
-    return [q for q in found.values() if key in ((s := shape_of(q.body)).key, s.words)]
+    return [q for q in found.values() if shape_of(q.body, key).key == key]
 
 
 def _is_plain(engine: Engine, like: Query, shape: Shape) -> bool:
@@ -192,7 +191,7 @@ def _is_first(engine: Engine, query: Query) -> bool:
 
 
 def _found(
-    engine: Engine, query: Query, like: Query, shape: Shape, key: str, *, is_first: bool
+    engine: Engine, query: Query, like: Query, shape: Shape, *, is_first: bool
 ) -> Query | None:
     """Make a family of a query and those that are like it, if that can be; else return None.
 
@@ -202,8 +201,7 @@ def _found(
         engine: The engine.
         query: A query that has a plan of its own.
         like: That query, or, if it is a family, a member.
-        shape: The shape of the query that is registered.
-        key: In what both are equal: the key of the shape, or all words.
+        shape: The shape of the query that is registered, which both have.
         is_first: Whether the query becomes its first member.
     """
     since = _since(engine, query)
@@ -211,11 +209,11 @@ def _found(
     if amends or not (is_first or since is not None):
         return None
     found = None
-    if shape.constants and key == shape.key:
-        if key not in engine.unfit:
+    if shape.constants:
+        if shape.key not in engine.unfit:
             found = generalized(engine, query, shape, since)
         if found is None:
-            engine.unfit.add(key)
+            engine.unfit.add(shape.key)
             return None
         if not _fits(engine, shape, found.types):
             return None
@@ -224,7 +222,7 @@ def _found(
     number = 1
     while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
         number += 1
-    family = _make(engine, FAMILY.format(number), like, shape, key, since, found)
+    family = _make(engine, FAMILY.format(number), like, shape, since, found)
     if family is not None and is_first:
         statement = CreateQuery(query.name, query.body, options_of(query))
         position = query.position
@@ -232,7 +230,7 @@ def _found(
         engine.catalogue.remove(query)
         engine.compiled.pop(query.name.lower())
         inspection.refresh(engine.database, engine.catalogue, query)
-        first = _add(engine, family, statement, shape_of(query.body), query)
+        first = _add(engine, family, statement, shape_of(query.body, shape.key), query)
         first.position = position
         engine.catalogue.reorder()
         catalog_rows.move(engine.database, first)
@@ -244,7 +242,6 @@ def _make(
     name: str,
     like: Query,
     shape: Shape,
-    key: str,
     since: Instant | None,
     generalized: Generalized | None,
 ) -> Query | None:
@@ -252,27 +249,20 @@ def _make(
     known = engine.catalogue
     body, constants = like.body, None
     if generalized is not None:
-        constants = Input(
-            known.next_position,
-            CONSTANTS.format(name.rpartition("_")[2]),
-            "relation",
-            (
-                Column(MEMBER, "BIGINT"),
-                Column(SINCE, "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP"),
-                *(Column(column_of(n), kind) for n, kind in enumerate(generalized.types)),
-            ),
-            primary_key=(MEMBER,),
-            number=known.next_number,
-            family=name,
+        constants = _constants(engine, name, generalized)
+        body = shape.generalized(
+            constants.name,
+            generalized.since,
+            generalized.now,
+            is_global=generalized.is_global,
         )
-        body = shape.generalized(constants.name, generalized.since, generalized.now)
     try:
         compiled = engine.compiler.compile(known, name, body, constants=constants)
     except Error as error:
         log.debug("%s is not generalized: %s", like.name, error.message)
         compiled = None
     if compiled is None or not is_as(compiled, like, is_general=generalized is not None):
-        engine.unfit.add(key)
+        engine.unfit.add(shape.key)
         return None
     if constants is not None:
         stores.create(engine.database, constants)
@@ -289,7 +279,7 @@ def _make(
         frontier=since,
         taken=compiled.taken,
         number=known.next_number,
-        shape=key,
+        shape=shape.key,
         is_open=generalized is not None and (since is not None or not generalized.looks_back),
     )
     known.add(family)
@@ -297,6 +287,23 @@ def _make(
     engine.recount()
     engine.expect(family)
     return family
+
+
+def _constants(engine: Engine, family: str, generalized: Generalized) -> Input:
+    """Return the relation of constants of a family that is being made."""
+    return Input(
+        engine.catalogue.next_position,
+        CONSTANTS.format(family.rpartition("_")[2]),
+        "relation",
+        (
+            Column(MEMBER, "BIGINT"),
+            Column(SINCE, "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP"),
+            *(Column(column_of(n), kind) for n, kind in enumerate(generalized.types)),
+        ),
+        primary_key=(MEMBER,),
+        number=engine.catalogue.next_number,
+        family=family,
+    )
 
 
 def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, like: Query) -> Query:
@@ -351,7 +358,9 @@ def _numbers(engine: Engine, family: Query) -> dict[object, int]:
         found = engine.numbers[family.name] = {}
         for member in engine.catalogue.members_of(family):
             assert member.member is not None
-            values = tuple(constant.sql for constant in shape_of(member.body).constants)
+            assert family.shape is not None
+            shape = shape_of(member.body, family.shape)
+            values = tuple(constant.sql for constant in shape.constants)
             found[values, member.since] = member.member
     return found
 
@@ -426,7 +435,9 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     if constants is not None and all(one.member != member.member for one in rest):
         assert member.member is not None
         engine.numbers.pop(family.name, None)
-        _enter(engine, family, constants, member.member, member.since, shape_of(member.body), "-")
+        assert family.shape is not None
+        shape = shape_of(member.body, family.shape)
+        _enter(engine, family, constants, member.member, member.since, shape, "-")
         engine.housekeeping.left[family.name] = constants.last_instant
     rest_or_pause(engine, family)
 

@@ -3,13 +3,17 @@
 The text of a query has a `Shape`; here its plan and the catalogue are asked. A query is generalized
 if its answer over all constants at once, by the number of the member, is the answer of each:
 
-- every operator takes the member as one more key: aggregates have GROUP BY, nothing is recomputed;
+- every operator takes the member as one more key; a global aggregate gets a group for each member,
+  which the member's row keeps there over nothing; nothing is recomputed;
 - each stream has a window with a bound, so that the join with constants that come later needs no
   past of it; or it is the only stream, and its elements pass one by one;
 - nothing can raise: what fails, fails for all members.
 
-A constant takes the type of the column that it is compared with, as DuckDB's literals do; where
-that would change what is compared, it stays in the text.
+A constant takes the type of the column that it is compared with, as DuckDB's literals do, and one
+that stands alone its own. Beside another expression it gets a type that has all constants of its
+kind: what compares with a literal of that kind and with such a column compares in the same way with
+both, and elsewhere DuckDB does not bind the text of the family. Where a type would change what is
+compared, the constant stays in the text.
 """
 
 from __future__ import annotations
@@ -20,12 +24,22 @@ from sqlglot import exp
 
 from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.plan import Aggregate, Filter, Join, Plan, Project, Recompute, unique
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Recompute,
+    unique,
+    value_of,
+)
 from cqlduck.rewrite.plan.aggregates import value_may_raise
 from cqlduck.rewrite.plan.guards import may_raise
 from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.text.constants import Constant
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
-from cqlduck.rewrite.text.shapes import MEMBER, Constant, Shape
+from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, Shape
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.catalog import Input, Query
@@ -44,20 +58,22 @@ class Generalized:
         since: The aliases of the streams whose windows look back.
         types: Of each constant its type.
         looks_back: Whether a window may have what came before a member begins.
+        is_global: Whether it is a global aggregate.
     """
 
     now: int | None
     since: tuple[str, ...]
     types: tuple[str, ...]
     looks_back: bool
+    is_global: bool
 
 
 def generalized(
     engine: Engine, query: Query, shape: Shape, since: Instant | None
 ) -> Generalized | None:
     """Return how a query is generalized; None if it cannot be."""
-    plan = engine.compiled[query.name.lower()].plan
-    if not all(map(_is_general, unique(plan))):
+    nodes = list(unique(engine.compiled[query.name.lower()].plan))
+    if not all(map(_is_general, nodes)):
         return None
     syntax = parse_query(shape.text)
     items = _items(syntax)
@@ -89,8 +105,19 @@ def generalized(
         return None
     named = () if since is None else tuple(looks_back)
     return Generalized(
-        now, named, tuple(kind for kind in types if kind is not None), bool(looks_back)
+        now,
+        named,
+        tuple(kind for kind in types if kind is not None),
+        bool(looks_back),
+        any(map(_is_global, nodes)),
     )
+
+
+def _is_global(node: Plan) -> bool:
+    """Return whether an operator is a global aggregate, or that of a family."""
+    if not isinstance(node, Aggregate):
+        return False
+    return node.everything or all(key.startswith(f"{ALIAS}.") for key in node.keys)
 
 
 def _joins_plainly(syntax: QuerySyntax) -> bool:
@@ -116,8 +143,11 @@ def _is_general(node: Plan) -> bool:
         case Recompute():
             return False
         case Aggregate():
-            raising = (value_may_raise(call.call, call.argument_type) for call in node.calls)
-            return bool(node.keys) and not any(raising)
+            if any(value_may_raise(call.call, call.argument_type) for call in node.calls):
+                return False
+            # groups by literals alone would be taken for those of a global aggregate
+            values = [value_of(node.input, key) for key in node.keys]
+            return node.everything or any(value.find(exp.Column) for value in values)
         case Filter() | Join():
             return not may_raise(node)
         case Project():
@@ -144,6 +174,10 @@ def _type(engine: Engine, items: dict[str, exp.Table], constant: Constant) -> st
 
     A literal of DuckDB takes on the type that it is compared with; a column does not.
     """
+    if constant.place == "listed":
+        return constant.literal_type
+    if not constant.column:
+        return constant.exact_type
     *where, name = (part.lower() for part in constant.column)
     found = []
     for alias, table in items.items():

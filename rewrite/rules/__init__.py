@@ -18,8 +18,10 @@ from cqlduck.rewrite.rules.merge_equal import merge_equal
 from cqlduck.rewrite.rules.net import net
 from cqlduck.rewrite.rules.postpone import materialize_raising, postpone
 from cqlduck.rewrite.rules.prune import prune
+from cqlduck.rewrite.rules.row_over_nothing import row_over_nothing
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
+    row_over_nothing,
     merge_equal,
     prune,
     postpone,

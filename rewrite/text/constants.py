@@ -1,0 +1,232 @@
+"""Constants of queries that can be cut out of the text, found among its tokens.
+
+A constant can be cut out where a column can stand in its place: on one side of a comparison that is
+a conjunct of WHERE or HAVING, or alone in the SELECT list, under a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+MAX_DIGITS = 18
+"""How many digits a number has at most that is cut out."""
+
+MAX_LISTED_DIGITS = 9
+"""How many digits a whole number has at most that is cut out of a SELECT list: an INTEGER."""
+
+_COMPARISONS = (
+    TokenType.EQ,
+    TokenType.NEQ,
+    TokenType.LT,
+    TokenType.LTE,
+    TokenType.GT,
+    TokenType.GTE,
+)
+
+NESTING: Mapping[TokenType, int] = {
+    TokenType.L_PAREN: 1,
+    TokenType.L_BRACKET: 1,
+    TokenType.L_BRACE: 1,
+    TokenType.CASE: 1,
+    TokenType.R_PAREN: -1,
+    TokenType.R_BRACKET: -1,
+    TokenType.R_BRACE: -1,
+    TokenType.END: -1,
+}
+"""What opens and closes parts of an expression."""
+
+_BINDS_TIGHTER = frozenset(
+    {
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.DOT,
+        TokenType.NUMBER,
+        TokenType.STRING,
+        TokenType.PLUS,
+        TokenType.DASH,
+        TokenType.STAR,
+        TokenType.SLASH,
+        TokenType.MOD,
+        TokenType.DPIPE,
+        TokenType.FILTER,
+        *NESTING,
+    }
+)
+"""Tokens of an expression that a comparison beside it does not split."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant that is cut out.
+
+    Attributes:
+        place: 'column' (compared with a column, in WHERE), 'where' or 'having' (compared with
+            another expression), or 'listed' (an item of the SELECT list).
+        column: The column that it is compared with, as written: one name or two; or nothing.
+        kind: 'whole' (a number of digits alone), 'decimal' or 'text'.
+        digits: How many digits a number has.
+        scale: How many digits a decimal has behind its point.
+        sql: The constant, as SQL.
+        start: Where it begins in the text.
+        end: Where it ends there.
+    """
+
+    place: Literal["column", "where", "having", "listed"]
+    column: tuple[str, ...]
+    kind: Literal["whole", "decimal", "text"]
+    digits: int
+    scale: int
+    sql: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """What stays of it in the key of a shape."""
+        if self.place == "listed":
+            return f"?{self.literal_type}"
+        return f"?{self.kind}{self.scale or ''}"
+
+    @property
+    def literal_type(self) -> str:
+        """The type that it has where it stands alone."""
+        if self.kind == "text":
+            return "VARCHAR"
+        return "INTEGER" if self.kind == "whole" else f"DECIMAL({self.digits},{self.scale})"
+
+    @property
+    def exact_type(self) -> str:
+        """A type that has all constants of its kind."""
+        return {"whole": "BIGINT", "text": "VARCHAR"}.get(self.kind, f"DECIMAL(18,{self.scale})")
+
+
+def compared(tokens: Sequence[Token], place: Literal["where", "having"]) -> Iterator[Constant]:
+    """Yield the constants of the conjuncts of WHERE or HAVING."""
+    for conjunct in _conjuncts(tokens):
+        yield from _compared(conjunct, place)
+
+
+def listed(tokens: Sequence[Token]) -> Iterator[Constant]:
+    """Yield the constants that are items of a SELECT list, each under a name."""
+    for item in parts(tokens):
+        kinds = [token.token_type for token in item]
+        if len(item) < 3 or kinds[-2] != TokenType.ALIAS:
+            continue
+        found = _constant((), item[:-2], "listed")
+        if found is not None and (found.kind != "whole" or found.digits <= MAX_LISTED_DIGITS):
+            yield found
+
+
+def parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield what commas separate."""
+    depth, begin = 0, 0
+    for place, token in enumerate(tokens):
+        depth += NESTING.get(token.token_type, 0)
+        if depth == 0 and token.token_type == TokenType.COMMA:
+            yield tokens[begin:place]
+            begin = place + 1
+    yield tokens[begin:]
+
+
+def _conjuncts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the conjuncts of a condition; none if it is no conjunction."""
+    depth, begin, between, found = 0, 0, False, []
+    for place, token in enumerate(tokens):
+        kind = token.token_type
+        depth += NESTING.get(kind, 0)
+        if depth:
+            continue
+        if kind in (TokenType.OR, TokenType.XOR):
+            return
+        if kind == TokenType.BETWEEN:
+            between = True
+        elif kind == TokenType.AND and between:
+            between = False
+        elif kind == TokenType.AND:
+            found.append(tokens[begin:place])
+            begin = place + 1
+    yield from (*found, tokens[begin:])
+
+
+def _compared(tokens: Sequence[Token], place: Literal["where", "having"]) -> Iterator[Constant]:
+    """Yield the constants of a conjunct that compares something with one, or with two."""
+    outside = list(_outside(tokens))
+    signs = [at for at, kind in outside if kind in _COMPARISONS]
+    between = [at for at, kind in outside if kind == TokenType.BETWEEN]
+    if len(between) == 1 and not signs:
+        begin = between[0]
+        middle = next((at for at, kind in outside if kind == TokenType.AND), len(tokens))
+        low = _beside(tokens[:begin], tokens[begin + 1 : middle], place)
+        high = _beside(tokens[:begin], tokens[middle + 1 :], place)
+        if low is not None and high is not None:
+            yield from (low, high)
+    elif len(signs) == 1 and not between:
+        left, right = tokens[: signs[0]], tokens[signs[0] + 1 :]
+        found = _beside(left, right, place) or _beside(right, left, place)
+        if found is not None:
+            yield found
+
+
+def _outside(tokens: Sequence[Token]) -> Iterator[tuple[int, TokenType]]:
+    """Yield the places and kinds of the tokens outside of parentheses."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += NESTING.get(token.token_type, 0)
+        if depth == 0:
+            yield place, token.token_type
+
+
+def _beside(
+    side: Sequence[Token], tokens: Sequence[Token], place: Literal["where", "having"]
+) -> Constant | None:
+    """Return the constant that tokens are, beside one side of a comparison."""
+    column = _column(side)
+    if column is not None and place == "where":
+        return _constant(column, tokens, "column")
+    if not side or not {kind for _, kind in _outside(side)} <= _BINDS_TIGHTER:
+        return None
+    if _constant((), side, place) is not None:
+        return None
+    return _constant((), tokens, place)
+
+
+def _column(tokens: Sequence[Token]) -> tuple[str, ...] | None:
+    """Return the names of a column, if tokens are one."""
+    names = tokens[::2]
+    dots = tokens[1::2]
+    if not 1 <= len(names) <= 2 or any(dot.token_type != TokenType.DOT for dot in dots):
+        return None
+    fit = (TokenType.VAR, TokenType.IDENTIFIER)
+    if any(name.token_type not in fit for name in names):
+        return None
+    return tuple(name.text for name in names)
+
+
+def _constant(
+    column: tuple[str, ...],
+    tokens: Sequence[Token],
+    place: Literal["column", "where", "having", "listed"],
+) -> Constant | None:
+    """Return a constant, if tokens are one."""
+    is_negative = len(tokens) == 2 and tokens[0].token_type == TokenType.DASH
+    if not (is_negative or len(tokens) == 1):
+        return None
+    token = tokens[-1]
+    start, end = tokens[0].start, token.end + 1
+    if token.token_type == TokenType.STRING and not is_negative:
+        text = exp.Literal.string(token.text).sql("duckdb")
+        return Constant(place, column, "text", 0, 0, text, start, end)
+    if token.token_type != TokenType.NUMBER:
+        return None
+    whole, point, behind = token.text.partition(".")
+    digits = whole + behind
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > MAX_DIGITS or not whole:
+        return None
+    sql = ("-" if is_negative else "") + token.text
+    kind: Literal["whole", "decimal"] = "decimal" if point else "whole"
+    return Constant(place, column, kind, len(digits), len(behind), sql, start, end)
