@@ -295,6 +295,19 @@ MUTANTS: tuple[Mutant, ...] = (
          "if query.name in self.left:", "if False:",
          FAMILIES + "what_a_member_had_is_deleted_with_it"),
     ),
+    # --------------------------------------------------------------------------- plans, shown
+    *_of(
+        "cqlduck/queryplan/mermaid.py",
+        ("a picture has the ends of lines that are in names",
+         "words.translate(ESCAPED | UNSEEN)", "words.translate(ESCAPED)",
+         "test_queryplan.py::test_each_form_has_names_of_any_signs"),
+    ),
+    *_of(
+        "cqlduck/statements/script.py",
+        ("EXPLAIN breaks lines where a name does",
+         'removesuffix("\\n").split("\\n")', "splitlines()",
+         "test_queryplan.py::test_each_form_has_names_of_any_signs"),
+    ),
     # --------------------------------------------------------------------------- failing, deep
     *_of(
         "rewrite/bind/bodies/postponed.py",

@@ -223,7 +223,7 @@ LINE = re.compile(rf"    {VERTEX}{LINK}")
 
 def drawn(plan: QueryPlan) -> tuple[set[str], set[tuple[str, str]]]:
     """Return the vertices that have labels, and the links, of the picture of a plan."""
-    first, *lines = plan.mermaid().splitlines()
+    first, *lines = plan.mermaid().rstrip("\n").splitlines()
     assert "flowchart BT" == first
     labelled, links = set(), set()
     for line in lines:
@@ -238,6 +238,32 @@ def drawn(plan: QueryPlan) -> tuple[set[str], set[tuple[str, str]]]:
     below = {(f"op{i}", f"op{o.number}") for o in plan.operators for i in o.inputs}
     assert below | {("op0", "answer")} <= links
     return labelled, links
+
+
+@pytest.mark.parametrize(
+    "sign", ["\n", "\r\n", "\t", "\x01", "\x0b", "\x85", "\u2028", '"', "]", "'", "|", "<br/>", "é"]
+)
+def test_each_form_has_names_of_any_signs(sign: str) -> None:
+    """Also as rows of EXPLAIN, which are the lines of the text."""
+    s, k, q, r = (f'"{name}{sign.replace(chr(34), chr(34) * 2)}z"' for name in "skqr")
+    with cqlduck.connect() as con:
+        con.execute(f"CREATE STREAM {s} ({k} INTEGER, v INTEGER)")
+        con.execute(f"CREATE CONTINUOUS QUERY {q} AS SELECT {k}, sum(v) AS t FROM {s} [RANGE 9] "
+                    f"GROUP BY {k}")  # fmt: skip
+        con.execute(f"CREATE CONTINUOUS QUERY {r} AS SELECT max(t) AS m FROM {q}")
+        name = f"q{sign}z"
+        plan = con.plan(name)
+        drawn(plan)
+        for form, text in (
+            ("JSON", plan.json()), ("MERMAID", plan.mermaid()), ("SQL", plan.sql())
+        ):  # fmt: skip
+            shown = con.execute(f"EXPLAIN CONTINUOUS QUERY {q} AS {form}").fetchall()
+            assert text.rstrip("\n") == "\n".join(line for (line,) in shown).rstrip("\n")
+        assert name == json.loads(plan.json())["query"]
+        assert len(con.sql(plan.sql()).fetchall()) >= len(plan.operators)
+        written = plan.json().replace("'", "''")
+        con.execute(f"CREATE CONTINUOUS QUERY p FROM PLAN '{written}'")
+        assert plan.id == con.plan("p").id
 
 
 def test_a_picture_has_operators_tables_and_readers(con: cqlduck.Connection) -> None:

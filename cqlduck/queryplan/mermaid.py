@@ -16,6 +16,9 @@ MAX_LINES = 4
 ESCAPED = {ord(sign): f"#{ord(sign)};" for sign in '"#&;<>\\`{}[]()|'}
 """What Mermaid would read as more than text, as it writes it."""
 
+UNSEEN = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+"""What ends a line, and control characters: a name may have them, and Mermaid reads by lines."""
+
 
 def flowchart(query: str, kind: str, operators: Sequence[PlanOperator]) -> str:
     """Return the picture of a plan: elements flow upwards, from stores to the answer.
@@ -81,4 +84,4 @@ def _rows(below: PlanOperator) -> str:
 
 
 def _text(words: str) -> str:
-    return words.translate(ESCAPED)
+    return words.translate(ESCAPED | UNSEEN)

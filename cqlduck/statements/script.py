@@ -113,10 +113,10 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
             return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
         case Explain():
             found = plan_of(engine, engine.query(statement.name), analyze=statement.analyze)
-            lines = found.shown(statement.form).splitlines()
+            lines = found.shown(statement.form).removesuffix("\n").split("\n")
             return relation.of_table(pa.table({"explain": lines}))
         case ExplainCreate():
-            lines = explaining.explain_create(engine, statement.create).splitlines()
+            lines = explaining.explain_create(engine, statement.create).split("\n")
             return relation.of_table(pa.table({"explain": lines}))
         case Dml():
             return _run_dml(engine, statement, parameters)
