@@ -114,6 +114,7 @@ class Query(Entry):
         frontier: The instant up to which its answer is final, or None.
         inputs: The streams, relations and queries that it reads.
         keep: How long its changes are kept, or None for the setting `history`.
+        weight: How important it is beside the others, 1.0 by default.
         error: Why it failed, or None.
         text: The SELECT that it stands for.
     """
@@ -124,6 +125,7 @@ class Query(Entry):
     frontier: Instant | None
     inputs: tuple[str, ...]
     keep: str | None
+    weight: float
     error: str | None
     text: str
 
@@ -239,6 +241,7 @@ def queries(engine: Engine) -> Inventory[Query]:
                 frontier=instants.public(clock, query.frontier),
                 inputs=query.inputs,
                 keep=query.keep,
+                weight=query.weight,
                 error=query.error,
                 text=query.body,
             )

@@ -58,6 +58,19 @@ def memory(kept: Iterable[Stored], history: str | None) -> str:
     return "\n".join(["-- what it keeps", *lines, f"--   its history: {said}"])
 
 
+def weight(query: Query, planned: Query) -> str:
+    """Return in a comment how important a query is, and what depends on that.
+
+    Args:
+        query: The query.
+        planned: The query whose plan computes it.
+    """
+    said = f"-- weight {query.weight:g}"
+    if planned is not query:
+        said += f"; its family counts as {planned.weight:g}"
+    return f"{said}: where not all ticks are measured, its are as often as its weight says"
+
+
 def explain(engine: Engine, query: Query, notes: str = "") -> str:
     """Return the plan of a query, the statements of its ticks, and those of reads.
 
@@ -74,6 +87,7 @@ def explain(engine: Engine, query: Query, notes: str = "") -> str:
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
     parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
     planned = engine.planned(query)
+    parts.append(weight(query, planned))
     kept = stored(engine, planned.name, engine.compiled[planned.name.lower()])
     parts.append(memory(kept, query.keep or engine.history))
     if SYSTEM.lower() in engine.compiled[planned.name.lower()].sources:

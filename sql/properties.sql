@@ -52,7 +52,7 @@ FROM (
     ('query', 'sharing', NULL, 'at once',
         'Whether it may be computed by one plan with others; without a value the setting sharing said it.'),
     ('query', 'weight', '1', 'from the next tick',
-        'How important it is beside the others. Nothing depends on it yet.'),
+        'How important it is beside the others: with weight 2 its ticks are measured twice as often as with 1, where not all are.'),
     -- of streams
     ('stream', 'ahead_at_most', NULL, 'with the next rows',
         'How far ahead of all before it an element may be; without a value any distance.'),

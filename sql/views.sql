@@ -123,11 +123,12 @@ SELECT
     q.keep,
     q.error,
     q.body AS query,
-    q.family
+    q.family,
+    q.weight
 FROM cql_state.queries AS q
 WHERE q.shape IS NULL
 ORDER BY q.position;
-COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone.';
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others.';
 
 CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT

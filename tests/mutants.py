@@ -54,6 +54,7 @@ KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
 BUFFER = "test_relation_buffer.py::test_"
 FILTERS = "test_filters.py::test_"
+WEIGHTS = "test_weights.py::test_"
 EXPLAINED = "test_explain_create.py::test_"
 PROPERTIES = "test_cql_properties.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
@@ -239,6 +240,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ("settings are shown and not in force",
          "        self._apply(self.values)", "        pass",
          PROPERTIES + "it_is_as_if_the_database_had_been_opened_with_it"),
+    ),
+    *_of(
+        "cqlduck/streamon/turns.py",
+        ("weights are shown and not weighed",
+         "seconds / weight", "seconds",
+         WEIGHTS + "each_has_its_part_of_the_turns"),
+        ("who was away is measured until it has caught up",
+         "max(self.spent.get(query, 0.0), least)", "self.spent.get(query, 0.0)",
+         WEIGHTS + "who_was_away_has_nothing_to_catch_up_with"),
     ),
     *_of(
         "cqlduck/streamon/estimates.py",

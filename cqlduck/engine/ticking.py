@@ -280,7 +280,7 @@ class Ticking(Core):
         ran = self.tick.run(
             Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait), buffered
         )
-        self.streamon.saw(chosen, compiled, ran, wall.perf_counter() - started)
+        self.streamon.saw(chosen, query, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)
         return ran.elements
 

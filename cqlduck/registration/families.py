@@ -472,5 +472,6 @@ def turn(engine: Engine, member: Query, *, active: bool) -> None:
 
 
 def bound_history(engine: Engine, family: Query) -> None:
-    """Let a family keep its changes for as long as that of its members that keeps them longest."""
+    """Let a family keep its changes as long as any member does, and count as all of them."""
+    family.weight = sum(one.weight for one in engine.catalogue.members_of(family))
     family.keep = longest(engine, [one.keep for one in engine.catalogue.members_of(family)])

@@ -91,9 +91,9 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
         query.weight = weight_of(options["weight"])
     if "keep" in options:
         query.keep = retention_of(engine, options["keep"])
-        family = engine.catalogue.family_of(query)
-        if family is not None:
-            families.bound_history(engine, family)
+    family = engine.catalogue.family_of(query)
+    if family is not None:
+        families.bound_history(engine, family)
     # what is asked in the same script is to see it
     catalog_rows.move(engine.database, query)
 

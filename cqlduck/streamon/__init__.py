@@ -24,12 +24,13 @@ again now and then. Other policies are added in `reoptimizer`.
 
 **The budget.** Counting, and running options again, take at most a stated share of the time of
 ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
-`trials.TRIALS` and one more for each option, and is smaller if the difference is clear.
+`trials.TRIALS` and one more for each option, and is smaller if the difference is clear. Where it
+does not afford to count all queries of a tick, their weights say whose turn it is (`turns`).
 
 Every policy answers the same three questions (`policy`): before a tick what it would `propose` and
 what it `wants` profiled, after the tick what it `saw`.
 
 The imports inside the package go one way: `streamon` (what the engine calls) → `sites` →
 `executor` → `reoptimizer` → `filters`, `stages`, `threads` → `ordering` → `policy` → `trials` →
-`profiler` → `budget`, `points`.
+`profiler` → `budget`, `points`, `turns`.
 """

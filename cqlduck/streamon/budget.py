@@ -20,17 +20,29 @@ class Budget:
         ticks: Seconds of all ticks.
         counting: Seconds that went into counting and choosing.
         looking: Seconds by which options take longer that were looked at again.
+        last_counting: Seconds that counting took of the query that was counted last.
     """
 
     fraction: float = MEASURING_FRACTION
     ticks: float = 0.0
     counting: float = 0.0
     looking: float = 0.0
+    last_counting: float = 0.0
 
-    @property
-    def affords_counting(self) -> bool:
-        """Whether the statements of a tick may be counted; half of the budget is for looking."""
-        return self.counting <= self.fraction * self.ticks / 2
+    def counted(self, seconds: float) -> None:
+        """Note how long it took to count the statements of a query in a tick."""
+        self.last_counting = seconds
+
+    def affords_counting(self, others: int = 0) -> bool:
+        """Return whether the statements of a query in a tick may be counted.
+
+        Half of the budget is for looking.
+
+        Args:
+            others: How many queries of the tick are to be counted first.
+        """
+        wanted = self.counting + others * self.last_counting
+        return wanted <= self.fraction * self.ticks / 2
 
     @property
     def affords_waiting(self) -> bool:

@@ -37,6 +37,7 @@ from cqlduck.streamon.profiler import MeasuredTick, Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.sites import Asked, Sites
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
+from cqlduck.streamon.turns import Turns
 
 SINGLE = replace(FIRST, single=True)
 """The form of one instant, in stages."""
@@ -116,6 +117,7 @@ class StreaMon:
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
         self._sites = Sites(self.executor)
+        self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
         """Returns whether somebody wants to know of each tick of a query what it did."""
         database.participants.append(self)
@@ -191,10 +193,11 @@ class StreaMon:
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
+        is_due = self._turns.is_due(query.name)
         wants_steps = self.is_watched(query) or (
             self.executor.adapts
             and (
-                self.budget.affords_counting
+                self.budget.affords_counting(0 if is_due else len(self._turns.before))
                 # to count the statements of a tick takes little, and ends the wait
                 or (
                     any(self.reoptimizer.waits(one.point) for one in ordered)
@@ -208,7 +211,7 @@ class StreaMon:
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered,
         )  # fmt: skip
-        self.budget.counting += time.perf_counter() - started
+        self._spend(chosen, query, time.perf_counter() - started)
         return chosen
 
     @property
@@ -216,11 +219,20 @@ class StreaMon:
         """What proposes options."""
         return self.executor.reoptimizer
 
-    def saw(self, chosen: Chosen, compiled: Compiled, ran: Ran, seconds: float) -> None:
+    def _spend(self, chosen: Chosen, query: Query, seconds: float) -> None:
+        """Note what choosing took, or counting."""
+        self.budget.counting += seconds
+        if chosen.wants_steps:
+            self._turns.spend(query.name, query.weight, seconds)
+
+    def saw(
+        self, chosen: Chosen, query: Query, compiled: Compiled, ran: Ran, seconds: float
+    ) -> None:
         """Take note of a tick.
 
         Args:
             chosen: What it ran.
+            query: The query.
             compiled: The query's statements.
             ran: What it did.
             seconds: How long it took.
@@ -245,7 +257,10 @@ class StreaMon:
                 )
             self.profiler.statistics(chosen.stages).record(option, seconds, avoidable)
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
-        self.budget.counting += time.perf_counter() - started
+        took = time.perf_counter() - started
+        self._spend(chosen, query, took)
+        if chosen.wants_steps:
+            self.budget.counted(took)
 
     # -- other points -----------------------------------------------------------------------------
 
@@ -281,6 +296,7 @@ class StreaMon:
             queries: How many queries it moved.
         """
         self.budget.ticks += seconds
+        self._turns.ended()
         seconds /= max(queries, 1)
         if self._threads is not None:
             point, option = self._threads
@@ -297,6 +313,7 @@ class StreaMon:
         """
         self.executor.forget(owner, keeps_pins=keeps_pins)
         self._sites.forget(owner)
+        self._turns.forget(owner)
         self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
 
     # -- what people see and want -----------------------------------------------------------------
