@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.state import input_buffer, inspection, output_buffer, relations
+from cqlduck.state import input_buffer, inspection, output_buffer, pending
 
 S = "CREATE STREAM s (k INTEGER, v BIGINT, t BIGINT) TIMESTAMP BY t"
 R = "CREATE RELATION r (k INTEGER, name VARCHAR) PRIMARY KEY (k)"
@@ -366,7 +366,7 @@ def test_the_trace_of_a_stream_that_is_never_forgotten_is_kept() -> None:
 def test_a_queue_leaves_no_rows_behind_that_scans_would_pass(
     key: str, con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relations, "MAX_DELETED", 100)
+    monkeypatch.setattr(pending, "MAX_DELETED", 100)
     con.execute(f"CREATE RELATION r (k INTEGER, v INTEGER){key}")
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM r")
     database = con.engine.database

@@ -106,7 +106,8 @@ def begins(relation: Relation) -> exp.Insert:
         listed = [*references(relation.columns), *map(column, (ENTER, LEAVE, SEQ))]
         rows = exp.select(*listed).from_(temp_table(relation.scratch.changed), copy=False)
         rows = rows.where(is_null(column(ROWID)), copy=False)
-        return _into_store(relation, rows.order_by(column(ENTER), column(SEQ), copy=False))
+        # few rows need no order, which takes as long as to insert them
+        return _into_store(relation, rows)
     times = [qualified("o", name) for name in (TS, LEAVE, SEQ)]
     rows = _outcomes(relation, [*_of_queue(relation), *times])
     rows = rows.where(exp.Not(this=is_null(qualified("o", LEAVE))), copy=False)

@@ -1,26 +1,25 @@
-"""Changes of a relation with a primary key where no key gets more than one other tuple, at once.
+"""Changes of a relation with a primary key where each key swaps its tuple at most once, at once.
 
 `primary_key` defines f, from the previous tuple h of a key to its next one. Nearly always a key has
 one change at an instant: its tuple goes, one comes, or one comes in the place of the other. So let
-all elements have one instant, and of each key let
+all elements have one instant, none be an upsert, and of each key let there be
 
-    d = insertions − deletions of h        no deletion of another tuple
-                                           at most one insertion of another tuple c
+    no deletion but of h, and no insertion of h         at most one deletion
+    an insertion of another tuple c at most             and with h only if that is deleted
 
-Then h goes if d < 0; c comes if h goes or there is none. All else has no effect: of h, all but one
-deletion, or as many insertions as d says; c, if it does not come.
+Then each element has its effect: the deletion ends h, and the insertion lets c enter. So what
+changes is the elements, each beside what its key has: there is no outcome to be written, and none
+to be joined with the rows again. For few changes nearly all of the work is to plan statements, and
+this is one in the place of three.
 
-No tuple is grouped or ranked: a key has one row, and one comparison says which elements are of h.
-For few changes most of the work is to plan the statement, and this one takes half of the time of
-`primary_key_once`. Of a key of another kind only the elements of h are judged. A row without number
-says that there is one, and then the outcome has to be that of `primary_key_once`.
+What cannot be seen of an element alone is asked of what changes, by key (`exceptions`). A key of
+another kind has the relation resolved by `primary_key_once`. A key that gives up h as often as it
+gets it has no change (`unchanged`).
 
 Parameter: `$instant`, the one of all elements.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -29,16 +28,17 @@ from cqlduck.rewrite.operators.relation import (
     Relation,
     elements_of,
     matches_key,
-    moved,
-    only_wrong,
+    near,
     table,
     text,
     where,
-    wrong,
 )
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.relalg.builders import cast, column, typed_null
+from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    ROWID,
     SEQ,
     forever,
     is_null,
@@ -48,134 +48,117 @@ from cqlduck.rewrite.relalg.elements import (
     qualified,
     same,
     temp_table,
-    union_all,
+    until,
 )
-from cqlduck.rewrite.relalg.values import unsized
+from cqlduck.rewrite.relalg.values import may_vary, unsized
 
-STORED_ROW, IS_SAME, DELETES = "_cql_held", "_cql_same", "_cql_deletes"
-CHANGE, ROW, OTHER_ROW = "_cql_d", "_cql_row", "_cql_other"
-IS_SWAP = "_cql_swap"
+STORED_ROW, IS_SAME = "_cql_held", "_cql_same"
+IS_UNCHANGED = "_cql_unchanged"
 
 
-def outcome(relation: Relation) -> exp.Select:
-    """Return what a queue comes to, and a row without `_cql_seq` for a key of another kind.
+def changed(relation: Relation) -> exp.Select:
+    """Return the elements as what they change, for `Scratch.changed`, beside what their keys have.
+
+    Besides the columns of `Scratch.changed`: `_cql_held`, the number of the row that the key has,
+    or NULL, and `_cql_same`, whether the element is of that row.
 
     Args:
         relation: The relation; it has a primary key, its pending elements are set apart, are no
             upserts, and have one instant.
     """
-    parts = [_goes(), _comes(), _wrong_of_held(), _wrong_of_other(), _is_of_another_kind()]
-    whole = exp.select("*").from_(union_all(parts).subquery("outcome", copy=False), copy=False)
-    for name, query in (("elements", _elements(relation)), ("keys", _keys(relation))):
-        whole = whole.with_(name, as_=query, copy=False)
-    return whole
-
-
-def _elements(relation: Relation) -> exp.Select:
-    """Return the keys of elements, with what the key has, and whether an element is of that."""
-    assert relation.scratch is not None
     rest = [c for c in relation.columns if c.name not in relation.primary_key]
     there = exp.Not(this=is_null(qualified("s", SEQ)))
     mine = [_without_arrays(qualified("q", c.name), c) for c in rest]
-    theirs = [qualified("s", c.name) for c in rest]
-    is_same = exp.and_(there, same(mine, theirs)) if rest else there
-    return (
+    is_same = exp.and_(there, same(mine, [qualified("s", c.name) for c in rest])) if rest else there
+    instant, rowid = parameter("instant"), qualified("s", ROWID)
+    changes = (
         exp.select(
-            *(qualified("q", name) for name in relation.primary_key),
-            qualified("q", SEQ),
-            named(exp.EQ(this=qualified("q", OP), expression=text("-")), DELETES),
+            *(_value(c) for c in relation.columns),
+            named(_either(qualified("s", ENTER), instant), ENTER),
+            named(_either(instant.copy(), forever()), LEAVE),
+            named(_either(qualified("s", SEQ), qualified("q", SEQ)), SEQ),
+            named(exp.Case().when(_is_deletion(), rowid), ROWID),
             named(qualified("s", SEQ), STORED_ROW),
             named(is_same, IS_SAME),
         )
         .from_(elements_of(relation).as_("q"), copy=False)
-        .join(
-            _stored(relation, relation.scratch.stored),
-            on=matches_key(relation),
-            join_type="left",
-            copy=False,
-        )
+        .join(_stored(relation), on=matches_key(relation), join_type="left", copy=False)
+    )
+    return changes.with_("near", as_=near(relation), materialized=True, copy=False)
+
+
+def exceptions(relation: Relation) -> exp.Select:
+    """Return (`_cql_unchanged`) of each key that is no such one, by `changed`.
+
+    True says that what the key has is inserted as often as deleted, and nothing changes; false says
+    that the key is of another kind.
+    """
+    is_same, every = column(IS_SAME), exp.Count(this=exp.Star())
+    deletes = exp.NEQ(this=column(LEAVE), expression=forever())
+    is_another = exp.NEQ(this=is_same.copy(), expression=exp.paren(deletes.copy()))
+    has_one = exp.Not(this=is_null(column(STORED_ROW)))
+    count, same_ones, deletions = every, where(every, is_same), where(every, deletes)
+    in_place = where(every, exp.and_(has_one, exp.Not(this=exp.paren(deletes.copy()))))
+    is_swap = exp.and_(
+        exp.EQ(this=where(every, is_another), expression=number(0)),
+        until(deletions, number(1)),
+        until(exp.Sub(this=count, expression=deletions), number(1)),
+        until(in_place, deletions),
+    )
+    gives_up = exp.EQ(this=count, expression=exp.Mul(this=number(2), expression=deletions))
+    is_unchanged = exp.and_(exp.EQ(this=same_ones, expression=count), gives_up)
+    return (
+        exp.select(named(is_unchanged.copy(), IS_UNCHANGED))
+        .from_(_changed(relation), copy=False)
+        .group_by(*map(column, relation.primary_key), copy=False)
+        .having(exp.Not(this=exp.paren(is_swap.copy())), copy=False)
     )
 
 
-def _stored(relation: Relation, name: str) -> exp.Expr:
-    """Return what the keys have, to stand on the right of a LEFT JOIN, as `s`."""
-    found = temp_table(name)
-    rest = [c for c in relation.columns if c.name not in relation.primary_key]
-    if all(unsized(c.type) == c.type for c in rest):
-        return found.as_("s")
-    listed = [named(_without_arrays(column(c.name), c), c.name) for c in rest]
-    keys = map(column, (*relation.primary_key, SEQ))
-    return exp.select(*keys, *listed).from_(found, copy=False).subquery("s", copy=False)
+def unchanged(relation: Relation) -> exp.Delete:
+    """Remove the elements of keys without a change from `Scratch.changed`: h is inserted there."""
+    inserts = exp.EQ(this=column(LEAVE), expression=forever())
+    rows = exp.select(column(STORED_ROW)).from_(_changed(relation), copy=False)
+    rows = rows.where(column(IS_SAME), inserts, copy=False)
+    is_one = exp.In(this=column(STORED_ROW), query=rows.subquery(copy=False))
+    return exp.delete(_changed(relation)).where(is_one, copy=False)
+
+
+def _changed(relation: Relation) -> exp.Table:
+    assert relation.scratch is not None
+    return temp_table(relation.scratch.changed)
+
+
+def _value(known: Column) -> exp.Expr:
+    """Return the value of a column; a row that ends has its own where equal values may differ."""
+    mine = qualified("q", known.name)
+    if not may_vary(known.type):
+        return mine
+    theirs: exp.Expr = qualified("s", known.name)
+    if unsized(known.type) != known.type:
+        theirs = cast(theirs, known.type)
+    return named(_either(theirs, mine), known.name)
+
+
+def _either(ends: exp.Expr, enters: exp.Expr) -> exp.Expr:
+    """Return one thing of a row that ends, and another of one that enters."""
+    return exp.Case().when(_is_deletion(), ends).else_(enters)
+
+
+def _is_deletion() -> exp.Expr:
+    return exp.EQ(this=qualified("q", OP), expression=text("-"))
+
+
+def _stored(relation: Relation) -> exp.Expr:
+    """Return what is near, to stand on the right of a LEFT JOIN, as `s`."""
+    if all(unsized(c.type) == c.type for c in relation.columns):
+        return table("near").as_("s")
+    listed = [named(_without_arrays(column(c.name), c), c.name) for c in relation.columns]
+    rows = exp.select(*listed, *map(column, (SEQ, ENTER, ROWID))).from_(table("near"), copy=False)
+    return rows.subquery("s", copy=False)
 
 
 def _without_arrays(value: exp.Expr, known: Column) -> exp.Expr:
     """Return a value with a list in the place of each array, see `unsized`."""
     kind = unsized(known.type)
     return value if kind == known.type else cast(value, kind)
-
-
-def _keys(relation: Relation) -> exp.Select:
-    """Return of each key its previous row, and what the elements of h and of others come to."""
-    is_same, deletes = column(IS_SAME), column(DELETES)
-    other, comes = exp.Not(this=is_same.copy()), exp.Not(this=deletes.copy())
-    sign = exp.Case().when(exp.Not(this=is_same.copy()), number(0))
-    sign = sign.when(deletes.copy(), number(-1)).else_(number(1))
-    first = exp.Min(this=column(SEQ))
-    inserted = where(first.copy(), exp.and_(is_same.copy(), comes.copy()))
-    row = exp.Coalesce(this=inserted, expressions=[where(first.copy(), is_same.copy())])
-    count = exp.Count(this=exp.Star())
-    none_goes = exp.EQ(this=where(count, exp.and_(other, deletes)), expression=number(0))
-    one_comes = exp.LTE(this=where(count.copy(), other.copy()), expression=number(1))
-    return (
-        exp.select(
-            named(exp.Min(this=column(STORED_ROW)), STORED_ROW),
-            named(cast(exp.Sum(this=sign), "BIGINT"), CHANGE),
-            named(row, ROW),
-            named(where(first, other.copy()), OTHER_ROW),
-            named(exp.and_(none_goes, one_comes), IS_SWAP),
-        )
-        .from_(table("elements"), copy=False)
-        .group_by(*map(column, relation.primary_key), copy=False)
-    )
-
-
-def _falls() -> exp.Expr:
-    return exp.LT(this=column(CHANGE), expression=number(0))
-
-
-def _is_free() -> exp.Expr:
-    """Return whether a key has no tuple, or loses it."""
-    return exp.paren(exp.or_(is_null(column(STORED_ROW)), _falls()))
-
-
-def _goes() -> exp.Select:
-    listed = moved(column(STORED_ROW), typed_null("BIGINT"), parameter("instant"))
-    return exp.select(*listed).from_(table("keys"), copy=False).where(_falls(), copy=False)
-
-
-def _comes() -> exp.Select:
-    return _others(moved(column(OTHER_ROW), parameter("instant"), forever()), _is_free())
-
-
-def _wrong_of_held() -> exp.Select:
-    rest = exp.Case().when(_falls(), exp.Add(this=column(CHANGE), expression=number(1)))
-    listed = wrong(column(ROW), parameter("instant"), rest.else_(column(CHANGE)))
-    return only_wrong(exp.select(*listed).from_(table("keys"), copy=False))
-
-
-def _wrong_of_other() -> exp.Select:
-    listed = wrong(column(OTHER_ROW), parameter("instant"), number(1))
-    return _others(listed, exp.Not(this=_is_free()))
-
-
-def _others(listed: Sequence[exp.Expr], condition: exp.Expr) -> exp.Select:
-    """Return what is listed of the keys to which another tuple may come, on a condition."""
-    there = exp.Not(this=is_null(column(OTHER_ROW)))
-    keys = exp.select(*listed).from_(table("keys"), copy=False)
-    return keys.where(column(IS_SWAP), there, condition, copy=False)
-
-
-def _is_of_another_kind() -> exp.Select:
-    listed = wrong(typed_null("BIGINT"), parameter("instant"), number(0))
-    keys = exp.select(*listed).from_(table("keys"), copy=False)
-    return keys.where(exp.Not(this=column(IS_SWAP)), copy=False)

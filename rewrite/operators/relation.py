@@ -158,18 +158,43 @@ def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp
 def candidates(relation: Relation) -> exp.Select:
     """Return the rows of the store that pending elements may change, for `Scratch.stored`."""
     assert relation.scratch is not None
-    names = relation.primary_key or tuple(c.name for c in relation.columns)
-    pending, lead = elements_of(relation), relation.scratch.lead
+    names = _identifying(relation)
+    if relation.scratch.lead is None or names == (relation.scratch.lead,):
+        return near(relation)
+    found = exp.select("*").from_(table("near").as_("s"), copy=False)
+    found = _met(found, elements_of(relation), _matching(relation, names))
+    return found.with_("near", as_=near(relation), materialized=True, copy=False)
+
+
+def near(relation: Relation) -> exp.Select:
+    """Return the rows of the store where pending elements have the same in `Scratch.lead` alone.
+
+    Without such a column, and with a key of that one alone, they are those of `candidates`.
+    """
     place = named(qualified("s", "rowid"), ROWID)
     shown = [*of_store(relation), qualified("s", SEQ), qualified("s", ENTER), place]
+    return _near(relation, shown, elements_of(relation))
+
+
+def near_keys(relation: Relation, elements: exp.Table) -> exp.Select:
+    """Return (keys, `_cql_seq`) of the same rows, of elements of a table."""
+    keys = [qualified("s", c.name) for c in relation.columns if c.name in relation.primary_key]
+    return _near(relation, [*keys, qualified("s", SEQ)], elements.copy())
+
+
+def _near(relation: Relation, shown: Sequence[exp.Expr], elements: exp.Table) -> exp.Select:
+    assert relation.scratch is not None
+    lead, names = relation.scratch.lead, _identifying(relation)
     rows = exp.select(*shown).from_(state_table(relation.store).as_("s"), copy=False)
     rows = rows.where(stays(qualified("s", LEAVE)), copy=False)
     if lead is None or names == (lead,):
-        return _met(rows, pending, _matching(relation, names))
-    near = _met(rows, pending, meet("q", "s", (lead,), (lead,)))
-    found = exp.select("*").from_(table("near").as_("s"), copy=False)
-    found = _met(found, pending.copy(), _matching(relation, names))
-    return found.with_("near", as_=near, materialized=True, copy=False)
+        return _met(rows, elements, _matching(relation, names))
+    return _met(rows, elements, meet("q", "s", (lead,), (lead,)))
+
+
+def _identifying(relation: Relation) -> tuple[str, ...]:
+    """Return the columns by which rows of the store are looked for."""
+    return relation.primary_key or tuple(c.name for c in relation.columns)
 
 
 def _met(rows: exp.Select, pending: exp.Table, matches: exp.Expr) -> exp.Select:

@@ -20,7 +20,9 @@ from sqlglot import exp
 
 from cqlduck.rewrite.operators import (
     bags,
+    outcome,
     primary_key,
+    primary_key_insertions,
     primary_key_once,
     primary_key_swap,
     relation,
@@ -36,8 +38,15 @@ RULES = {
     "primary_key.latest": primary_key.latest,
     "primary_key_once.outcome": primary_key_once.outcome,
     "primary_key_once.without_upserts": primary_key_once.without_upserts,
-    "primary_key_swap.outcome": primary_key_swap.outcome,
+    "primary_key_swap.changed": primary_key_swap.changed,
+    "primary_key_swap.exceptions": primary_key_swap.exceptions,
+    "primary_key_insertions.occupied": primary_key_insertions.occupied,
 }
+CHANGED = {
+    "primary_key_swap.exceptions": primary_key_swap.changed,
+    "primary_key_insertions.occupied": outcome.changed_by_insertions,
+}
+"""What a rule reads in `Scratch.changed`."""
 ENDED = 100
 SECONDS = 1.0
 """After so long a statement is broken off: what is broken may recur without end."""
@@ -69,12 +78,17 @@ class Pending:
         for number, one in reversed(list(enumerate(self.changes.tuples, len(there)))):
             row = f"{one.row}, {one.enter}, {number}"
             self.con.execute(f"INSERT INTO cql_state.queue VALUES ({row})")
+        key = eval(law.node, {"Relation": lambda key=(), **_: key})
         self.case = Case(
             "",
-            "key" in law.node,
-            tuple(self._row(one.row) for one in there),
+            bool(key),
+            tuple(_keyed(self._row(one.row), len(key)) for one in there),
             tuple(
-                Element(self._row(one.row)[:-1], one.enter, str(self._row(one.row)[-1]))
+                Element(
+                    _keyed(self._row(one.row)[:-1], len(key)),
+                    one.enter,
+                    str(self._row(one.row)[-1]),
+                )
                 for one in self.changes.tuples
                 if one.enter <= law.ticks[-1]
             ),
@@ -95,13 +109,16 @@ class Pending:
             return known
         known = replace(known, scratch=relation.Scratch("few", "held", "changed", lead))
         until = {"until": self.law.ticks[-1]}
-        for table, tree, values in (
-            ("few", relation.queued(known), until),
-            ("held", relation.candidates(known), None),
-        ):
-            rows = tree.sql("duckdb")
-            self.con.execute(f"CREATE OR REPLACE TEMPORARY TABLE {table} AS {rows}", values)
+        self._make("few", relation.queued(known), until)
+        self._make("held", relation.candidates(known), {})
+        if self.law.operator in CHANGED:
+            self._make("changed", CHANGED[self.law.operator](known), until | {"instant": 3})
         return known
+
+    def _make(self, table: str, tree: exp.Expr, values: dict[str, int]) -> None:
+        used = {one.this for one in tree.find_all(exp.Placeholder)}
+        rows, given = tree.sql("duckdb"), {name: values[name] for name in used}
+        self.con.execute(f"CREATE OR REPLACE TEMPORARY TABLE {table} AS {rows}", given)
 
     def run(self, statements: Written) -> list[str]:
         """Run the statement; return what is wrong.
@@ -127,18 +144,55 @@ class Pending:
     def gives(self) -> object:
         """The lifetimes that the block lists, and how often which tuple has no effect.
 
-        A row without a number says that a key is not resolved.
+        Of a rule that asks about keys, what it says of them.
         """
         rows = [*self.case.held, *(one.row for one in self.case.elements)]
-        kept = [row for row in self.kept.elements() if row[0] is not None]
+        if self.law.operator in CHANGED:
+            return self.kept
+        kept = list(self.kept.elements())
+        if self.law.operator == "primary_key_swap.changed":
+            width = len(self.columns)
+            kept = [(seq, enter if rowid is None else None, leave, 0)
+                    for enter, leave, seq, rowid, *_ in (row[width:] for row in kept)]  # fmt: skip
         lives = [(n, enter, leave) for n, enter, leave, _ in kept if leave is not None]
         wrong = {(at, rows[n]): count for n, at, leave, count in kept if leave is None}
         return sorted(lives, key=repr), wrong
 
     def defined(self) -> object:
         """Return what the model says of these."""
+        if self.law.operator in CHANGED:
+            is_swap = self.law.operator == "primary_key_swap.exceptions"
+            return Counter((exceptions if is_swap else occupied)(self.case))
         model = Model(self.case)
         return sorted(model.lives, key=repr), dict(model.wrong)
 
     def _row(self, row: str) -> Any:
         return self.con.execute(f"SELECT {row}").fetchone()
+
+
+def _keyed(row: Any, width: int) -> Any:
+    """Return a row with its key as one value."""
+    return row if width < 2 else (row[:width], *row[width:])
+
+
+def exceptions(case: Case) -> list[tuple[bool]]:
+    """Return of each key that does not swap its tuple once at most whether nothing changes."""
+    found = []
+    for key in {one.row[0] for one in case.elements}:
+        (held,) = [row for row in case.held if row[0] == key] or [None]
+        mine = Counter(
+            (one.row == held, one.operation) for one in case.elements if one.row[0] == key
+        )
+        goes, comes = mine[True, "-"], mine[False, "+"]
+        is_of_others = bool(mine[False, "-"] or mine[True, "+"])
+        if is_of_others or goes > 1 or comes > 1 or (comes and held is not None and not goes):
+            found.append((set(mine) == {(True, "-"), (True, "+")} and goes == mine[True, "+"],))
+    return found
+
+
+def occupied(case: Case) -> list[tuple[int]]:
+    """Return the first row of each key that gets two, or has one, of those that get any."""
+    rows: dict[object, list[int]] = {}
+    for number, row in enumerate((*case.held, *(one.row for one in case.elements))):
+        rows.setdefault(row[0], []).append(number)
+    return [(min(numbers),) for numbers in rows.values() if len(numbers) > 1]

@@ -420,66 +420,94 @@ FROM (
   ) AS rest WHERE _cql_wrong <> 0
 ) AS outcome;
 
--- law: of a key h goes, or another comes, or one in the place of the other; else it is not resolved
--- operator: primary_key_swap.outcome
--- node: Relation(key=("k",), lead="k", matches_null=False)
--- held(k INTEGER, v INTEGER):
---   0: (1, 2) (2, NULL) (3, 1) (4, 0) (6, 1) (8, NULL) (9, NULL); 0..2: (5, 0)
--- changes(k INTEGER, v INTEGER, op VARCHAR):
---   3: (1, 2, '-') (2, NULL, '-') (2, NULL, '-') (2, NULL, '-') (3, 1, '-') (3, NULL, '+') (4, 0, '+')
---   3: (4, 0, '+') (5, NULL, '+') (6, 1, '-') (6, 1, '+') (6, NULL, '+') (7, 1, '+') (7, 1, '-')
---   3: (8, NULL, '-') (8, NULL, '+') (8, NULL, '-') (8, 0, '+') (9, 1, '+') (9, 2, '+') (9, 1, '-')
---   3: (9, 2, '-')
+-- law: where each key swaps its tuple at most once, each element is what changes
+-- operator: primary_key_swap.changed
+-- node: Relation(key=("k", "p"), lead="k", matches_null=False)
+-- held(k INTEGER, p INTEGER, v DOUBLE, w INTEGER):
+--   0: (1, 1, '-0.0'::DOUBLE, 1) (1, 2, NULL, 1) (2, 1, 1, NULL) (3, 1, 5, 5) (4, 1, 0, 1) (7, 1, 1, 2)
+--   0..2: (6, 1, 0, 0)
+-- changes(k INTEGER, p INTEGER, v DOUBLE, w INTEGER, op VARCHAR):
+--   3: (1, 1, 0, 1, '-') (1, 2, NULL, 1, '-') (1, 2, NULL, 2, '+') (2, 1, 1, NULL, '-')
+--   3: (2, 1, 2, NULL, '+') (2, 2, 1, 1, '+') (5, 1, NULL, NULL, '+') (4, 1, '-0.0'::DOUBLE, 1, '-')
+--   3: (6, 1, 0, 0, '+') (7, 1, 1, 2, '-') (7, 1, 2, 2, '+')
 -- ticks: 3
 -- kept outcome:
---   (0, NULL, 3, 0) (1, NULL, 3, 0) (8, 3, NULL, -2) (2, NULL, 3, 0) (12, 3, 9223372036854775807, 0)
---   (13, 3, NULL, 2) (15, 3, 9223372036854775807, 0) (18, 3, NULL, 1) (5, NULL, 3, 0)
---   (24, 3, 9223372036854775807, 0) (NULL, 3, NULL, 0) (NULL, 3, NULL, 0)
--- same, a key has one row in the store:
---   what the changes come to: MIN(_cql_held) -> MAX(_cql_held)
--- same, a tuple is known by any of its rows:
---   what the changes come to: without _cql_same
---   what the changes come to: without NOT _cql_deletes
---   what the changes come to: without _cql_same 2
--- same, a key that gets two other tuples is not resolved, and no outcome of it can be listed here:
---   what the changes come to: COUNT(*) FILTER(WHERE NOT _cql_same) <= 1 with 2
--- same, of keys that get one other tuple at most:
---   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
+--   (1, 1, '-0.0'::DOUBLE, 1, 0, 3, 0, 6, 0, true) (1, 2, NULL, 1, 0, 3, 1, 5, 1, true)
+--   (1, 2, NULL, 2, 3, 9223372036854775807, 8, NULL, 1, false) (2, 1, 1.0, NULL, 0, 3, 2, 4, 2, true)
+--   (2, 1, 2.0, NULL, 3, 9223372036854775807, 10, NULL, 2, false)
+--   (2, 2, 1.0, 1, 3, 9223372036854775807, 11, NULL, NULL, false)
+--   (5, 1, NULL, NULL, 3, 9223372036854775807, 12, NULL, NULL, false)
+--   (4, 1, 0.0, 1, 0, 3, 4, 2, 4, true) (6, 1, 0.0, 0, 3, 9223372036854775807, 14, NULL, NULL, false)
+--   (7, 1, 1.0, 2, 0, 3, 5, 1, 5, true) (7, 1, 2.0, 2, 3, 9223372036854775807, 16, NULL, 5, false)
+-- same, what is near may be more than what is joined:
+--   what the changes come to: INNER JOIN temp.few AS q -> LEFT
+--   what the changes come to: without q.k = s.k 2
 ----
 -- what the changes come to
-WITH elements AS (
-  SELECT q.k, q._cql_seq, q._op = '-' AS _cql_deletes, s._cql_seq AS _cql_held,
-    NOT s._cql_seq IS NULL AND q.v IS NOT DISTINCT FROM s.v AS _cql_same FROM temp.few AS q
-  LEFT JOIN temp.held AS s ON q.k = s.k
-), keys AS (
-  SELECT MIN(_cql_held) AS _cql_held,
-    CAST(SUM(CASE WHEN NOT _cql_same THEN 0 WHEN _cql_deletes THEN -1 ELSE 1 END) AS BIGINT) AS _cql_d,
-    COALESCE(
-      MIN(_cql_seq) FILTER(WHERE _cql_same AND NOT _cql_deletes),
-      MIN(_cql_seq) FILTER(WHERE _cql_same)
-    ) AS _cql_row, MIN(_cql_seq) FILTER(WHERE NOT _cql_same) AS _cql_other,
-    COUNT(*) FILTER(WHERE NOT _cql_same AND _cql_deletes) = 0
-    AND COUNT(*) FILTER(WHERE NOT _cql_same) <= 1 AS _cql_swap FROM elements GROUP BY k
+WITH near AS MATERIALIZED (
+  SELECT s.k, s.p, s.v, s.w, s._cql_seq, s._cql_enter, s.rowid AS _cql_rowid
+  FROM cql_state.store AS s
+  SEMI JOIN temp.few AS q ON q.k = s.k WHERE s._cql_leave = 9223372036854775807
 )
-SELECT *
+SELECT q.k, q.p, CASE WHEN q._op = '-' THEN s.v ELSE q.v END AS v, q.w,
+  CASE WHEN q._op = '-' THEN s._cql_enter ELSE $instant END AS _cql_enter,
+  CASE WHEN q._op = '-' THEN $instant ELSE 9223372036854775807 END AS _cql_leave,
+  CASE WHEN q._op = '-' THEN s._cql_seq ELSE q._cql_seq END AS _cql_seq,
+  CASE WHEN q._op = '-' THEN s._cql_rowid END AS _cql_rowid, s._cql_seq AS _cql_held,
+  NOT s._cql_seq IS NULL
+  AND (q.v IS NOT DISTINCT FROM s.v AND q.w IS NOT DISTINCT FROM s.w) AS _cql_same
+FROM temp.few AS q
+LEFT JOIN near AS s ON q.k = s.k AND q.p = s.p;
+
+-- law: a key is no swap that gets or loses another tuple than one in the place of its own
+-- operator: primary_key_swap.exceptions
+-- node: Relation(key=("k",), lead="k", matches_null=False)
+-- held(k INTEGER, v INTEGER):
+--   0: (1, 1) (2, 1) (3, 1) (4, 1) (6, 1) (8, NULL) (9, 1) (10, 1) (13, 1) (14, 1) (15, 1) (16, 1)
+-- changes(k INTEGER, v INTEGER, op VARCHAR):
+--   3: (1, 1, '-') (2, 1, '-') (2, 2, '+') (3, 1, '-') (3, 1, '-') (3, 1, '-') (4, 2, '+')
+--   3: (5, 1, '+') (6, 1, '-') (6, 1, '+') (7, 1, '+') (7, 2, '+') (8, NULL, '-') (8, NULL, '+') (8, NULL, '-')
+--   3: (8, NULL, '+') (9, 1, '-') (9, 1, '+') (9, 2, '+') (10, 1, '+') (11, 1, '-') (12, 1, '+')
+--   3: (12, 1, '-') (13, 2, '-') (14, 1, '-') (14, 1, '-') (14, 1, '+') (14, 2, '+')
+--   3: (15, 1, '-') (15, 1, '-') (16, 1, '-') (16, 1, '+') (16, 1, '+') (16, 1, '-')
+-- ticks: 3
+-- kept outcome:
+--   (true) (true) (true) (false) (false) (false) (false) (false) (false) (false) (false) (false) (false)
+----
+-- what the changes come to
+SELECT COUNT(*) FILTER(WHERE _cql_same) = COUNT(*)
+  AND COUNT(*) = 2 * COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) AS _cql_unchanged
+FROM temp.changed GROUP BY k
+HAVING NOT (
+    COUNT(*) FILTER(WHERE _cql_same <> (_cql_leave <> 9223372036854775807)) = 0
+    AND COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) <= 1
+    AND COUNT(*) - COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) <= 1
+    AND COUNT(*) FILTER(WHERE
+      NOT _cql_held IS NULL AND NOT (_cql_leave <> 9223372036854775807)) <= COUNT(*) FILTER(WHERE
+      _cql_leave <> 9223372036854775807)
+  );
+
+-- law: a key is free that gets one tuple and has none
+-- operator: primary_key_insertions.occupied
+-- node: Relation(key=("k", "p"), lead="k", matches_null=False)
+-- held(k INTEGER, p INTEGER, v INTEGER):
+--   0: (1, 1, 1) (2, 1, 1) (2, 2, 1) (2, 3, 1); 0..2: (4, 1, 1)
+-- changes(k INTEGER, p INTEGER, v INTEGER, op VARCHAR):
+--   3: (1, 1, 2, '+') (1, 2, 1, '+') (2, 2, 1, '+') (3, 1, 1, '+') (3, 2, 1, '+') (4, 1, 1, '+')
+--   4: (3, 2, 2, '+') (5, 1, 1, '+')
+-- ticks: 4
+-- kept outcome:
+--   (0) (2) (8)
+-- same, a tuple of another key alone occupies none:
+--   what the changes come to: INNER JOIN temp.changed AS q -> LEFT
+--   what the changes come to: without q.k = s.k
+----
+-- what the changes come to
+SELECT MIN(_cql_seq) AS _cql_seq
 FROM (
-  SELECT _cql_held AS _cql_seq, CAST(NULL AS BIGINT) AS _ts, $instant AS _cql_leave,
-    CAST(0 AS BIGINT) AS _cql_wrong FROM keys WHERE _cql_d < 0
+  SELECT k, p, _cql_seq FROM temp.changed
   UNION ALL
-  SELECT _cql_other AS _cql_seq, $instant AS _ts, 9223372036854775807 AS _cql_leave,
-    CAST(0 AS BIGINT) AS _cql_wrong FROM keys
-  WHERE _cql_swap AND NOT _cql_other IS NULL AND (_cql_held IS NULL OR _cql_d < 0)
-  UNION ALL
-  SELECT *
-  FROM (
-    SELECT _cql_row AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
-      CAST(CASE WHEN _cql_d < 0 THEN _cql_d + 1 ELSE _cql_d END AS BIGINT) AS _cql_wrong FROM keys
-  ) AS rest WHERE _cql_wrong <> 0
-  UNION ALL
-  SELECT _cql_other AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
-    CAST(1 AS BIGINT) AS _cql_wrong FROM keys
-  WHERE _cql_swap AND NOT _cql_other IS NULL AND NOT (_cql_held IS NULL OR _cql_d < 0)
-  UNION ALL
-  SELECT CAST(NULL AS BIGINT) AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
-    CAST(0 AS BIGINT) AS _cql_wrong FROM keys WHERE NOT _cql_swap
-) AS outcome;
+  SELECT s.k, s.p, s._cql_seq FROM cql_state.store AS s
+  SEMI JOIN temp.changed AS q ON q.k = s.k WHERE s._cql_leave = 9223372036854775807
+) AS tuples GROUP BY k, p
+HAVING COUNT(*) > 1;

@@ -62,6 +62,11 @@ FROM (
 SELECT "k", "name", "_ts" AS "_cql_enter", 9223372036854775807 AS "_cql_leave", "_cql_seq",
   CAST(NULL AS BIGINT) AS "_cql_rowid" FROM _cql_buffered_elements;
 
+-- title: keys that get what they give up
+DELETE FROM temp."ends" WHERE "_cql_held" IN (
+    SELECT "_cql_held" FROM temp."ends" WHERE "_cql_same" AND "_cql_leave" = 9223372036854775807
+  );
+
 -- title: rows end by what changes
 UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave" FROM temp."ends" AS o
 WHERE s."rowid" = o."_cql_rowid";
@@ -69,8 +74,7 @@ WHERE s."rowid" = o."_cql_rowid";
 -- title: rows enter by what changes
 INSERT INTO cql_state."relation_r" ("k", "name", "_cql_enter", "_cql_leave", "_cql_seq")
 SELECT "k", "name", "_cql_enter", "_cql_leave", "_cql_seq" FROM temp."ends"
-WHERE "_cql_rowid" IS NULL
-ORDER BY "_cql_enter", "_cql_seq";
+WHERE "_cql_rowid" IS NULL;
 
 -- title: the content with what is pending
 SELECT "k", "name" FROM cql_state."relation_r" WHERE "_cql_leave" = 9223372036854775807
