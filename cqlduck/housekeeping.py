@@ -14,7 +14,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
-from cqlduck.state import amend, answers, catalog_rows, netting, retention
+from cqlduck.state import amend, answers, catalog_rows, families, netting, retention
 from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -275,6 +275,11 @@ class Housekeeping:
         if query.kind == "stream" and self.catalogue.amends(query):
             amend.set_aside(self.database, query, until)
         query.history_from = until
+        for member in self.catalogue.members_of(query):
+            families.bound_history(query, member)
+            if member.state != "active":
+                # what ticks move of the others is stored with the family
+                catalog_rows.move(self.database, member)
         if self.output_buffer.forget(query, until):
             for name in (query.changes, *(m.changes for m in self.catalogue.members_of(query))):
                 self.results.keep(name)

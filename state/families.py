@@ -20,13 +20,23 @@ def level(catalogue: Catalogue, family: Query) -> None:
 def follow(family: Query, member: Query) -> None:
     """Bring a member to where its family is; it begins behind its own `since`."""
     since = member.since
-    begin, frontier, history = family.begin_instant, family.frontier, family.history_from
+    begin, frontier = family.begin_instant, family.frontier
     if since is not None:
         has_begun = begin is not None and frontier is not None and frontier > since
         begin = max(begin, Instant(since + 1)) if begin is not None and has_begun else None
         frontier = since if frontier is None else max(frontier, since)
-        history = None if history is None or history <= since else history
-    member.begin_instant, member.frontier, member.history_from = begin, frontier, history
+    member.begin_instant, member.frontier = begin, frontier
+    bound_history(family, member)
+
+
+def bound_history(family: Query, member: Query) -> None:
+    """Let the history of a member begin where that of its family does, or behind its own `since`.
+
+    Also of one that stands still: its log is that of the family.
+    """
+    history, since = family.history_from, member.since
+    is_before = history is not None and since is not None and history <= since
+    member.history_from = None if is_before else history
 
 
 def said(catalogue: Catalogue, member: Query) -> str:

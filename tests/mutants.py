@@ -301,6 +301,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "cqlduck/housekeeping.py",
+        ("members show what the history of their family has forgotten",
+         "families.bound_history(query, member)", "pass",
+         FAMILIES + "what_history_has_forgotten_is_refused_at_once"),
+        ("where the history of a member that stands still begins is not stored",
+         'if member.state != "active":\n                # what',
+         "if False:\n                # what",
+         FAMILIES + "what_history_has_forgotten_is_refused_at_once"),
         ("what a member had stays when it has left",
          "if query.name in self.left:", "if False:",
          FAMILIES + "what_a_member_had_is_deleted_with_it"),

@@ -11,7 +11,7 @@ import contextlib
 import datetime
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,19 +159,36 @@ class Pair:
             ), name
             if mine.state == "active":
                 assert (mine.began, mine.frontier) == (alone.began, alone.frontier), name
-            asked = [
-                lambda con, name=name: con.changes(name),
-                lambda con, name=name: con.sql(f"FROM {name}"),
-            ]
-            if not each.sql("FROM cql.queries WHERE error IS NOT NULL").fetchall():
-                asked.append(lambda con, name=name: con.table(name))
+            asked = []
+            if "history" not in self.settings:
+                asked = [
+                    lambda con, name=name: con.changes(name),
+                    lambda con, name=name: con.sql(f"FROM {name}"),
+                ]
+                if not each.sql("FROM cql.queries WHERE error IS NOT NULL").fetchall():
+                    asked.append(lambda con, name=name: con.table(name))
+            if alone.frontier is not None and alone.began is not None:
+                step = datetime.timedelta(seconds=1) if self.is_wall else 1
+                for back in (3, 6) if "history" in self.settings else (10**6,):
+                    at = max(alone.frontier - back * step, alone.began)
+                    if "history" in self.settings:
+                        asked.append(lambda con, name=name, at=at: con.changes(name, since=at))
+                    if alone.kind == "relation":
+                        asked.append(lambda con, name=name, at=at: con.as_of(name, at))
             for ask in asked:
-                found = [sorted(ask(con).fetchall(), key=repr) for con in (one, each)]
-                assert found[0] == found[1], (name, alone.text)
-            if alone.frontier is not None and alone.kind == "relation" and alone.began is not None:
-                at = alone.began
-                found = [sorted(con.as_of(name, at).fetchall(), key=repr) for con in (one, each)]
-                assert found[0] == found[1], (name, alone.text)
+                found = [answered(ask, con) for con in (one, each)]
+                if None not in found:
+                    assert found[0] == found[1], (name, alone.text)
+
+
+def answered(
+    ask: Callable[[cqlduck.Connection], Any], con: cqlduck.Connection
+) -> list[tuple[Any, ...]] | None:
+    """Return what a connection answers, or None where its history does not reach."""
+    try:
+        return sorted(ask(con).fetchall(), key=repr)
+    except cqlduck.DataError:
+        return None
 
 
 def rows_of(rnd: random.Random, name: str) -> list[tuple[Any, ...]]:
@@ -233,6 +250,8 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         settings["window_edge"] = "half_open"
     if is_wall:
         settings["granularity"] = "1 second"
+    if rnd.random() < 0.4:
+        settings["history"] = "4 seconds" if is_wall else rnd.choice(["2", "5"])
     pair = Pair(tmp_path, settings, is_wall, in_memory=rnd.random() < 0.3)
     pair.open()
     pair.execute(SCRIPT)
@@ -626,6 +645,53 @@ def test_who_subscribes_to_a_member_too_slowly_hears_of_it(body: str) -> None:
             next(iter(batches))
         with pytest.raises(cqlduck.DataError, match=f"the history of q1 begins at {start}"):
             con.as_of("q1", start - 1)
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+@pytest.mark.parametrize("in_file", [False, True])
+def test_what_history_has_forgotten_is_refused_at_once(
+    in_file: bool, is_paused: bool, tmp_path: Path
+) -> None:
+    """Of members too, in the tick in which it goes, also of one that stands still."""
+    path = tmp_path / "a.duckdb" if in_file else ":memory:"
+    con = cqlduck.connect(path, history="4")
+    con.execute(SCRIPT)
+    for n in range(2):
+        con.execute(query(f"q{n}", f"SELECT k, v FROM s [RANGE 90] WHERE v > {n}"))
+    refused = 0
+    for t in range(1, 25):
+        if t % 3:
+            con.append("s", [(t, t)], at=t)
+        con.advance(t)
+        if t == 12 and is_paused:
+            con.execute("ALTER CONTINUOUS QUERY q0 DEACTIVATE")
+        if t % 8 == 0 and in_file:
+            con.close()
+            con = cqlduck.connect(path, history="4")
+        for at in range(1, min(t, 12 if is_paused else t) + 1):
+            came = [n for n in range(1, at + 1) if n % 3]
+            try:
+                assert sorted(k for k, _ in con.as_of("q0", at).fetchall()) == came
+            except cqlduck.DataError:
+                refused += 1
+                continue
+            later = con.changes("q0", since=at).fetchall()
+            assert all(k == ts > at for k, _, ts, _ in later), (t, at, later)
+    assert refused
+    con.close()
+
+
+def test_who_subscribes_hears_nothing_of_what_stands_when_history_goes() -> None:
+    with cqlduck.connect(history="4") as con:
+        con.execute(SCRIPT)
+        for n in range(2):
+            con.execute(query(f"q{n}", f"SELECT k, v FROM s [RANGE 90] WHERE v > {n}"))
+        con.append("s", [(1, 5)], at=1)
+        con.advance(1)
+        waiting = {t: con.subscribe("q0", since=1, timeout=0) for t in range(2, 20)}
+        for t, batches in waiting.items():
+            con.advance(t)
+            assert not [batch for batch in batches if batch.num_rows], t
 
 
 @pytest.mark.parametrize(
