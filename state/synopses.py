@@ -155,6 +155,29 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
     describe(database, query.name, compiled)
 
 
+def fill(database: Database, frontier: Frontier, compiled: Compiled) -> str | None:
+    """Put its content into each synopsis of a query, which are empty, inside a transaction.
+
+    Args:
+        database: The database.
+        frontier: The query, which has begun, and what is kept of its inputs.
+        compiled: Its plan.
+
+    Returns:
+        Why one cannot be filled, or None; then some may be filled, and some not.
+    """
+    query, clock = frontier.query.name, frontier.catalogue.clock
+    found = list(contents(query, compiled.plan, clock, compiled.synopses))
+    for content in found:
+        reason = frontier.lacks(content)
+        if content.query is None or reason is not None:
+            return f"{content.synopsis.name} ({content.operator}) cannot be had: {reason}"
+    # from the bottom: what is above reads what is below
+    for content in found:
+        _fill(database, frontier, content)
+    return None
+
+
 def _same(
     database: Database, query: str, there: Sequence[_Stored], compiled: Compiled
 ) -> dict[str, _Stored]:

@@ -234,6 +234,18 @@ def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
         )
 
 
+def leave(con: cqlduck.Connection, name: str) -> bool:
+    """Let a query have a plan of its own, if it can; return whether it has one."""
+    refused = ""
+    try:
+        con.execute(f"ALTER CONTINUOUS QUERY {name} SET (sharing = false)")
+    except cqlduck.NotSupportedError as error:
+        refused = error.message
+    assert not refused or "stands still" in refused or "cannot leave its family" in refused
+    assert bool(refused) == (con.engine.query(name).family is not None)
+    return not refused
+
+
 SEEDS = 8
 """How many random scripts run each time; `pytest -m long tests/test_families.py` has more."""
 
@@ -258,9 +270,12 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
     if is_wall and rnd.random() < 0.5:
         # else time is open until the first element comes
         pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
-    instant = 0
+    instant, leaving = 0, random.Random(seed)
     for _ in range(12):
         names = list(pair.both[1].queries)
+        for name in names:
+            if leaving.random() < 0.1:
+                leave(pair.both[0], name)
         for text in statements(rnd, names):
             text = text.replace("[RANGE 1]", "[RANGE 1 SECOND]") if is_wall else text
             if is_wall:
@@ -802,3 +817,142 @@ def test_what_is_pinned_stays_pinned() -> None:
         pins = "SELECT owner FROM cql.points WHERE chosen_by = 'user'"
         assert con.sql(pins).fetchall() == [("q0",)]
         assert con.sql("SELECT family FROM cql.queries").fetchall() == [(None,), (None,)]
+
+
+def members(con: cqlduck.Connection, body: str, count: int) -> list[str]:
+    """Register queries that differ in a constant; return their names."""
+    for at in range(count):
+        con.execute(f"CREATE CONTINUOUS QUERY m{at} AS {body.format(at)}")
+    names = [f"m{at}" for at in range(count)]
+    assert all(con.engine.query(name).family is not None for name in names)
+    return names
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("body", [SHAPES[4], SHAPES[0], SHAPES[9], SHAPES[6]])
+def test_a_member_leaves_with_what_it_has(body: str, is_read: bool, tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {})
+    pair.open()
+    pair.execute(SCRIPT)
+    one = pair.both[0]
+    for at in range(3):
+        pair.execute(f"CREATE CONTINUOUS QUERY m{at} AS {body.format(at, 4)}")
+    if is_read:
+        pair.execute("CREATE CONTINUOUS QUERY above AS SELECT count(*) AS n FROM m1")
+    rnd = random.Random(7)
+
+    def run(ticks: range) -> None:
+        for t in ticks:
+            pair.append("s", [(t % 3, 1 + t % 4), (1, rnd.randrange(5))], t)
+            pair.append("r", [(t % 3, 1 + t % 3)], t)
+            pair.advance(t)
+            pair.compare()
+
+    run(range(8))
+    (family,) = one.engine.catalogue.families.values()
+    assert leave(one, "m1")
+    pair.compare()
+    assert ["m0", "m2"] == [m.name for m in one.engine.catalogue.members_of(family)]
+    run(range(8, 12))
+    pair.open()
+    one = pair.both[0]
+    run(range(12, 16))
+    # the last two take the family with them
+    assert leave(one, "m0")
+    assert leave(one, "m2")
+    assert not one.engine.catalogue.families
+    run(range(16, 22))
+    assert not [row for row in one.check().fetchall() if row[5] == "wrong"]
+    for con in pair.both:
+        con.close()
+
+
+def test_a_member_that_leaves_keeps_its_history(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {"history": "4"})
+    pair.open()
+    pair.execute(SCRIPT)
+    for at in range(2):
+        pair.execute(f"CREATE CONTINUOUS QUERY m{at} AS {SHAPES[4].format(at)}")
+    one, each = pair.both
+    for t in range(12):
+        pair.append("s", [(t % 3, 1 + t % 4)], t)
+        pair.advance(t)
+    assert leave(one, "m1")
+    for t in range(12, 20):
+        starts = [con.engine.query("m1").history_from for con in pair.both]
+        assert starts[0] == starts[1]
+        assert starts[0] is not None
+        found = [sorted(con.as_of("m1", starts[0]).fetchall()) for con in (one, each)]
+        assert found[0] == found[1]
+        pair.append("s", [(t % 3, 1 + t % 4)], t)
+        pair.advance(t)
+    for con in pair.both:
+        con.close()
+
+
+def test_who_stands_still_cannot_leave() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        members(con, SHAPES[4], 2)
+        con.append("s", [(1, 2)], at=1)
+        con.advance(2)
+        con.execute("ALTER CONTINUOUS QUERY m0 DEACTIVATE")
+        before = told(con)
+        with pytest.raises(cqlduck.NotSupportedError, match="m0 stands still") as caught:
+            con.execute("ALTER CONTINUOUS QUERY m0 SET (sharing = false, weight = 3)")
+        assert "ACTIVATE first" in str(caught.value.hint)
+        assert before == told(con)
+
+
+def test_what_is_forgotten_cannot_leave() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        members(con, "SELECT k FROM s [ROWS 3] WHERE v > {}", 2)
+        for t in range(9):
+            con.append("s", [(1, t)], at=t)
+            con.advance(t)
+        before = told(con)
+        with pytest.raises(cqlduck.NotSupportedError) as caught:
+            con.execute("ALTER CONTINUOUS QUERY m0 SET (weight = 2, sharing = false)")
+        assert caught.value.message.startswith("m0 cannot leave its family: ")
+        assert "s has forgotten what came up to" in caught.value.message
+        assert before == told(con)
+
+
+def test_a_query_is_registered_alone_and_stays_so() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        text = "CREATE CONTINUOUS QUERY {} WITH (sharing = {}) AS " + SHAPES[0]
+        con.execute(text.replace("{0}", "1").format("a", "false"))
+        con.execute(text.replace("{0}", "2").format("b", "true"))
+        con.execute(text.replace("{0}", "3").format("c", "default"))
+        families = [con.engine.query(name).family for name in "abc"]
+        assert families[0] is None
+        assert families[1] is not None
+        assert families[1] == families[2]
+    with cqlduck.connect(sharing=False) as con:
+        con.execute(SCRIPT)
+        for at, name in enumerate("abc"):
+            wish = "default" if name == "c" else "true"
+            con.execute(text.replace("{0}", str(at)).format(name, wish))
+        families = [con.engine.query(name).family for name in "abc"]
+        assert families[0] == families[1] is not None
+        assert families[2] is None
+
+
+def test_queries_share_a_plan_where_memory_has_to_be_bounded() -> None:
+    pairs = "SELECT x.v FROM s x, s [RANGE 3] y WHERE x.k = y.k AND x.v > {}"
+    with cqlduck.connect(unbounded="refuse") as con:
+        con.execute(SCRIPT)
+        members(con, SHAPES[4], 3)
+        with pytest.raises(cqlduck.NotSupportedError, match="m3 would keep"):
+            con.execute(f"CREATE CONTINUOUS QUERY m3 AS {pairs.format(1)}")
+        # also where others of its shape were registered when it was allowed
+        con.execute("UPDATE cql.properties SET value = 'allow' WHERE name = 'unbounded'")
+        for name in ("a", "b"):
+            con.execute(f"CREATE CONTINUOUS QUERY {name} AS {pairs.format(1)}")
+        assert con.engine.query("a").family is not None
+        con.execute("UPDATE cql.properties SET value = 'refuse' WHERE name = 'unbounded'")
+        for verb in ("CREATE", "EXPLAIN CREATE"):
+            with pytest.raises(cqlduck.NotSupportedError, match="c would keep the store of s"):
+                con.execute(f"{verb} CONTINUOUS QUERY c AS {pairs.format(1)}")

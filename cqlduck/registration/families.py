@@ -60,8 +60,7 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
     Returns:
         Whether it is one; if not, nothing has changed.
     """
-    # whether the memory of a query is bounded is said of its own plan
-    if not wants_sharing(engine, statement) or engine.refuses_unbounded:
+    if not wants_sharing(engine, statement):
         return False
     if any(key == "history" for key, _ in statement.options):
         return False

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.registration import families, system
+from cqlduck.registration import families, separating, system
 from cqlduck.registration.names import is_registered, refuse_missing
 from cqlduck.registration.options import assign, retention_of, sharing_of, weight_of
 from cqlduck.registration.removal import leave_system, remove, remove_readers
@@ -67,8 +67,13 @@ def refuse_other(engine: Engine, statement: CreateQuery) -> None:
 
 def _begin_new(engine: Engine, statement: CreateQuery) -> None:
     """Register a query: as a member of a family, or with a plan of its own."""
+    compiled = None
+    if engine.refuses_unbounded:
+        # what bounds the memory of a member its own plan says
+        compiled = engine.compile(statement.name, statement.body)
+        refuse_unbounded(engine, statement, compiled)
     if not families.join(engine, statement):
-        begin(engine, statement, engine.compile(statement.name, statement.body))
+        begin(engine, statement, compiled or engine.compile(statement.name, statement.body))
         families.note(engine, engine.query(statement.name))
 
 
@@ -81,11 +86,7 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
     if "sharing" in options:
         sharing = sharing_of(options["sharing"])
         if sharing is False and query.family is not None:
-            raise NotSupportedError(
-                f"{query.name} is computed by one plan with others, which it cannot leave",
-                hint="CREATE OR REPLACE CONTINUOUS QUERY … WITH (sharing = false) with another "
-                "text, or DROP and CREATE, gives it a plan of its own, and begins it anew",
-            )
+            query = separating.separate(engine, query)
         query.sharing = sharing
     if "weight" in options:
         query.weight = weight_of(options["weight"])

@@ -1,0 +1,64 @@
+"""Separating: a member leaves its family with a copy of what the family has for it.
+
+Its log becomes a table, and its operators get tables of their own, which are filled with their
+content: what they would have if they had been there from the beginning. That can be had while the
+stores have what it follows from; else the member stays. No element is written, and no answer
+changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from cqlduck.engine import Engine
+from cqlduck.errors import NotSupportedError
+from cqlduck.registration import families
+from cqlduck.state import answers, synopses
+from cqlduck.state.catalog import Query
+from cqlduck.state.contents import Frontier
+
+
+def separate(engine: Engine, member: Query) -> Query:
+    """Give a member of a family a plan of its own, inside a change.
+
+    Returns:
+        The query in its place.
+
+    Raises:
+        NotSupportedError: It stands still, or some of its content is forgotten.
+    """
+    base, known = engine.database, engine.catalogue
+    family = known.family_of(member)
+    assert family is not None
+    if member.state != "active" or family.state != "active":
+        at = engine.shown(member.frontier)
+        raise NotSupportedError(
+            f"{member.name} stands still, and what its family had at {at} is no longer there",
+            hint=f"ALTER CONTINUOUS QUERY {member.name} ACTIVATE first, or leave it in its family",
+        )
+    # content is read from the stores
+    engine.flush(everything=True)
+    compiled = engine.recompile(member)
+    lost = engine.housekeeping.lost.get(family.name)
+    families.leave(engine, member, keep_log=True)
+    query = dataclasses.replace(member, family=None, member=None, saved=(), written=None)
+    known.add(query)
+    # those that read it come after it
+    known.reorder()
+    engine.write(query, compiled, has_log=True)
+    if query.begin_instant is not None:
+        frontier = Frontier(query, known, base.value, engine.shown)
+        lacking = synopses.fill(base, frontier, compiled)
+        if lacking is not None:
+            raise NotSupportedError(
+                f"{query.name} cannot leave its family: {lacking}",
+                hint="it stays as it is; dropped and created anew WITH (sharing = false) it begins "
+                "with what comes then",
+            )
+        answers.view(base, engine.clock, query, compiled.answer)
+    if lost is not None:
+        engine.housekeeping.lost[query.name] = lost
+    families.note(engine, query)
+    engine.recount()
+    engine.expect(query)
+    return query
