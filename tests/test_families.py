@@ -696,6 +696,27 @@ def test_what_history_has_forgotten_is_refused_at_once(
     con.close()
 
 
+@pytest.mark.parametrize("text", ["DROP CONTINUOUS QUERY q0",
+                                  "ALTER CONTINUOUS QUERY q0 ACTIVATE FROM NOW"])  # fmt: skip
+def test_history_is_bounded_again_when_no_member_stands_still(text: str) -> None:
+    with cqlduck.connect(history="4") as con:
+        con.execute(SCRIPT)
+        for n in range(2):
+            con.execute(query(f"q{n}", f"SELECT k, v FROM s [RANGE 3] WHERE v > {n}"))
+        for t in range(1, 40):
+            if t in (10, 30):
+                con.execute("ALTER CONTINUOUS QUERY q0 DEACTIVATE" if t == 10 else text)
+            con.append("s", [(1, t)], at=t)
+            con.advance(t)
+            start = con.engine.query("q1").history_from
+            if 7 < t <= 10 or t > 30:
+                assert start is not None
+                assert start >= t - 8
+            elif t > 10:
+                assert start is not None
+                assert start <= 10
+
+
 def test_who_subscribes_hears_nothing_of_what_stands_when_history_goes() -> None:
     with cqlduck.connect(history="4") as con:
         con.execute(SCRIPT)
