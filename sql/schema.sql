@@ -148,6 +148,68 @@ CREATE TABLE IF NOT EXISTS cql_state.plan_log (
 );
 COMMENT ON TABLE cql_state.plan_log IS 'The last changes of options, in their order: before which tick, after which instant of the query, why, and the seconds that a tick took with each, if they were measured.';
 
+CREATE TABLE IF NOT EXISTS cql_state.observations (
+    number BIGINT NOT NULL,
+    tick BIGINT NOT NULL,
+    instant BIGINT,
+    point VARCHAR NOT NULL,
+    owner VARCHAR,
+    operator INTEGER,
+    ticks VARCHAR NOT NULL,
+    input INTEGER,
+    statistics DOUBLE[] NOT NULL,
+    option VARCHAR NOT NULL,
+    outcome VARCHAR NOT NULL,
+    before DOUBLE,
+    expected DOUBLE,
+    measured DOUBLE,
+    options VARCHAR[] NOT NULL,
+    costs DOUBLE[] NOT NULL
+);
+COMMENT ON TABLE cql_state.observations IS 'What was decided at points of choice whose options are modelled, and under which statistics; at most some 256 rows a point, of older ones every second.';
+
+CREATE TABLE IF NOT EXISTS cql_state.profiles (
+    point VARCHAR NOT NULL,
+    owner VARCHAR,
+    operator INTEGER,
+    ticks VARCHAR NOT NULL,
+    input INTEGER,
+    tick BIGINT NOT NULL,
+    known VARCHAR NOT NULL
+);
+COMMENT ON TABLE cql_state.profiles IS 'What probes and ticks have found of each point of choice whose options are modelled, as JSON: its profile window, and what elements took.';
+
+CREATE TABLE IF NOT EXISTS cql_state.accounts (
+    point VARCHAR NOT NULL,
+    owner VARCHAR,
+    operator INTEGER,
+    ticks VARCHAR NOT NULL,
+    input INTEGER,
+    probes BIGINT NOT NULL,
+    probe_seconds DOUBLE NOT NULL,
+    trials BIGINT NOT NULL,
+    trial_seconds DOUBLE NOT NULL,
+    fills BIGINT NOT NULL,
+    fill_seconds DOUBLE NOT NULL,
+    switches BIGINT NOT NULL,
+    returned BIGINT NOT NULL,
+    expected DOUBLE,
+    measured DOUBLE,
+    block BIGINT NOT NULL,
+    block_cost DOUBLE NOT NULL,
+    block_expected DOUBLE,
+    block_measured DOUBLE,
+    last_cost DOUBLE NOT NULL,
+    last_expected DOUBLE,
+    last_measured DOUBLE,
+    saves_expected DOUBLE,
+    saves_measured DOUBLE,
+    units DOUBLE,
+    before_expected DOUBLE,
+    before_measured DOUBLE
+);
+COMMENT ON TABLE cql_state.accounts IS 'What adapting each point of choice has cost and brought: all in all, in the current block of 128 ticks, and in the one before; and what the option saves that stands, for an element or a tick.';
+
 CREATE TABLE IF NOT EXISTS cql_state.synopses (
     query VARCHAR NOT NULL,
     operator INTEGER NOT NULL,

@@ -290,6 +290,136 @@ FROM cql_state.plan_log AS l
 ORDER BY l.number;
 COMMENT ON VIEW cql.plan_log IS 'The last changes of choices, in order: before which tick, and after which instant of the query; from which option to which; who chose it (measured or user) and why; and the seconds that a tick took with each, if they were measured.';
 
+CREATE OR REPLACE VIEW cql.observations WITH (DEFER_BINDING) AS
+SELECT
+    o.number,
+    o.tick,
+    cql_state.shown(o.instant) AS instant,
+    o.point,
+    o.owner,
+    o.operator,
+    o.input + 1 AS input,
+    o.statistics,
+    o.option,
+    o.outcome,
+    o.before,
+    o.expected,
+    o.measured,
+    map_from_entries(list_zip(o.options, o.costs)) AS costs
+FROM cql_state.observations AS o
+ORDER BY o.number;
+COMMENT ON VIEW cql.observations IS 'What the re-optimizer decided at points of choice whose options are modelled, in order: under which statistics (all about 0 to 1: which part of all tuples each filter or input drops; then the part of the time that each filter takes, or how many rows there are, as a logarithm), which option it picked, and what became of it: stays is one that stood, little to gain the same where another one is better by too little, confirmed and taken back are of new ones, when ticks had measured them. before, expected and measured are seconds for an element with the option before, and with this one as modelled and as measured; NULL where that was not measured. costs is what options cost by the model: seconds for a tuple (filters), rows for a tuple (order), seconds for a tick (caches). At most some 256 rows a point; of older ones every second is deleted from time to time.';
+
+CREATE OR REPLACE VIEW cql.adaptivity WITH (DEFER_BINDING) AS
+WITH compared AS (
+    -- what an option cost wherever it was compared, and what was picked there
+    SELECT
+        n.number,
+        n.point,
+        n.owner,
+        n.operator,
+        n.ticks,
+        n.input,
+        unnest(n.options) AS option,
+        unnest(n.costs) AS cost,
+        n.costs[list_position(n.options, n.option)] AS picked
+    FROM cql_state.observations AS n
+),
+singles AS (
+    SELECT
+        point,
+        owner,
+        operator,
+        ticks,
+        input,
+        option,
+        avg(cost) AS best_cost,
+        avg(picked) AS picked_cost,
+        count(*) AS decisions
+    FROM compared
+    GROUP BY ALL
+),
+best AS (
+    -- compared with what was picked in the same decisions; not by a few of them alone
+    SELECT * FROM (
+        SELECT
+            *,
+            max(decisions) OVER (PARTITION BY point, owner, operator, ticks, input) AS most
+        FROM singles
+        WHERE picked_cost > 0
+    )
+    WHERE 2 * decisions >= most
+    QUALIFY row_number() OVER (
+        PARTITION BY point, owner, operator, ticks, input
+        ORDER BY best_cost / picked_cost, decisions DESC, option
+    ) = 1
+),
+tried AS (
+    SELECT
+        point,
+        owner,
+        operator,
+        ticks,
+        input,
+        list_zip(options, seconds).list_filter(lambda one: one[2] IS NOT NULL)
+            .list_sort('ASC') AS known,
+        option,
+        chosen_by
+    FROM cql_state.choices
+),
+last_tick AS (
+    SELECT coalesce(max(number), 0) // 128 AS block FROM cql_state.ticks
+)
+SELECT
+    a.owner,
+    a.point,
+    a.operator,
+    a.input + 1 AS input,
+    a.ticks,
+    c.option,
+    c.chosen_by,
+    a.probes,
+    a.trials,
+    a.fills,
+    a.probe_seconds,
+    a.trial_seconds,
+    a.fill_seconds,
+    a.switches,
+    a.returned AS taken_back,
+    a.expected AS expected_savings,
+    a.measured AS measured_savings,
+    CASE WHEN a.block = l.block THEN a.last_cost ELSE 0 END
+    + CASE WHEN a.block >= l.block - 1 THEN a.block_cost ELSE 0 END AS last_seconds,
+    list_sum(list_filter([
+        CASE WHEN a.block = l.block THEN a.last_expected END,
+        CASE WHEN a.block >= l.block - 1 THEN a.block_expected END
+    ], lambda saved: saved IS NOT NULL)) AS last_expected_savings,
+    list_sum(list_filter([
+        CASE WHEN a.block = l.block THEN a.last_measured END,
+        CASE WHEN a.block >= l.block - 1 THEN a.block_measured END
+    ], lambda saved: saved IS NOT NULL)) AS last_measured_savings,
+    b.option AS best_option,
+    b.best_cost,
+    b.picked_cost
+FROM cql_state.accounts AS a
+CROSS JOIN last_tick AS l
+LEFT JOIN tried AS c
+    ON
+        c.point = a.point
+        AND c.owner IS NOT DISTINCT FROM a.owner
+        AND c.operator IS NOT DISTINCT FROM a.operator
+        AND c.ticks IS NOT DISTINCT FROM a.ticks
+        AND c.input IS NOT DISTINCT FROM a.input
+LEFT JOIN best AS b
+    ON
+        b.point = a.point
+        AND b.owner IS NOT DISTINCT FROM a.owner
+        AND b.operator IS NOT DISTINCT FROM a.operator
+        AND b.ticks IS NOT DISTINCT FROM a.ticks
+        AND b.input IS NOT DISTINCT FROM a.input
+ORDER BY a.owner NULLS FIRST, a.point, a.operator NULLS FIRST, a.input NULLS FIRST, a.ticks;
+COMMENT ON VIEW cql.adaptivity IS 'Whether adaptivity pays: one row a point of choice where something was measured. Costs: how many probes and trials of other options ran, how often a cache was filled, and the seconds that these took; of a trial those by which it took longer than what stands. Gains: how many switches there were because of what was measured, how many of them were taken back, and the seconds that they were expected to save, and saved as measured: the difference of what an element took in the ticks before and after the switch, or a tick where options are tried, times those since, until the next switch. NULL where nothing was measured, less than 0 where a switch cost time. The columns last_… are the same of the last 128 to 255 ticks. best_option is the best single option in hindsight: of those that were compared in half of the decisions of cql.observations or more the one with the least mean cost by the model; picked_cost is the mean cost of what was picked in the same decisions. Costs are seconds for a tuple (filters), rows for a tuple (order), seconds for a tick (caches); NULL where nothing was compared.';
+
 CREATE OR REPLACE VIEW cql.late WITH (DEFER_BINDING) AS
 SELECT
     l.input,

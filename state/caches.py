@@ -8,7 +8,9 @@ has become another one, for whose joins it is not.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.statements.filling import Filled
@@ -18,6 +20,21 @@ from cqlduck.state.connection import Database, quoted
 
 Known = Mapping[str, tuple[Synopsis, ...]]
 """The caches that there are, by name of the query."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """A cache that was filled.
+
+    Attributes:
+        operator: The number of the join.
+        rows: How many rows it has.
+        seconds: How long it took to make and fill it.
+    """
+
+    operator: int
+    rows: int
+    seconds: float
 
 
 class Caches:
@@ -50,7 +67,7 @@ class Caches:
 
     def prepare(
         self, query: Query, wanted: Sequence[Filled], instants: Mapping[str, int], *, is_first: bool
-    ) -> None:
+    ) -> tuple[Fill, ...]:
         """Have the caches be there that a tick is about to read, and no others; inside of it.
 
         Args:
@@ -58,19 +75,27 @@ class Caches:
             wanted: The caches.
             instants: The parameters of the tick, whose names are bound.
             is_first: Whether it is the first of the query, before which nothing stands.
+
+        Returns:
+            The caches that were filled.
         """
         names = {one.name for one in self.of(query.name)}
         if names == {one.synopsis.name for one in wanted}:
-            return
+            return ()
         self._drop(names - {one.synopsis.name for one in wanted})
+        fills = []
         for one in wanted:
             if one.synopsis.name not in names:
+                started, rows = time.perf_counter(), 0
                 synopses.make(self.database, query.name, one.synopsis)
                 if not is_first:
                     given = {name: instants[name] for name in one.parameters}
-                    self.database.execute(one.sql, given)
+                    ((rows,),) = self.database.execute(one.sql, given)
+                seconds = time.perf_counter() - started
+                fills.append(Fill(one.synopsis.operator, rows, seconds))
         self._know(query.name, tuple(one.synopsis for one in wanted))
         inspection.refresh(self.database, self.catalogue, query)
+        return tuple(fills)
 
     def _drop(self, names: Iterable[str]) -> None:
         for name in sorted(names):

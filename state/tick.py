@@ -21,7 +21,7 @@ from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
-from cqlduck.state.caches import Caches
+from cqlduck.state.caches import Caches, Fill
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Buffered
@@ -86,6 +86,7 @@ class Ran:
         steps: What became of each statement, in order, if that was to be counted.
         profiles: What the probes found.
         filling: The seconds that it took to make, fill and drop caches.
+        fills: The caches that were filled.
     """
 
     elements: int = 0
@@ -93,6 +94,7 @@ class Ran:
     steps: tuple[StepRan, ...] = ()
     profiles: tuple[Found, ...] = ()
     filling: float = 0.0
+    fills: tuple[Fill, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,11 +188,11 @@ class Tick:
             self.output_buffer.store(query)
         is_first = query.begin_instant is None
         values = _instants_of(query, plan.until, plan.first)
-        filling = 0.0
+        filling, fills = 0.0, tuple[Fill, ...]()
         if chosen.form.caches or self.caches.of(query.name):
             caches = compiled.steps.fills(chosen.form)
             began = wall.perf_counter()
-            self.caches.prepare(query, caches, values, is_first=is_first)
+            fills = self.caches.prepare(query, caches, values, is_first=is_first)
             filling = wall.perf_counter() - began
         running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()
@@ -212,7 +214,7 @@ class Tick:
                 found = profile(self.database, compiled.steps, wanted, values)
                 profiles += [] if found is None else [found]
         query.frontier = plan.until
-        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling)
+        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling, fills)
 
 
 def _covers_tick(buffered: Buffered, plan: Plan) -> bool:

@@ -57,6 +57,7 @@ FILTERS = "test_filters.py::test_"
 WEIGHTS = "test_weights.py::test_"
 EXPLAINED = "test_explain_create.py::test_"
 PROPERTIES = "test_cql_properties.py::test_"
+ADAPTIVITY = "test_adaptivity.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
 
 KILLERS = (
@@ -385,7 +386,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/streamon/modelled.py",
         ("an order that is slower stays",
-         "if taken and switch.seconds and taken > TOLERANCE * switch.seconds:", "if False:",
+         "bool(taken and switch.seconds and taken > TOLERANCE * switch.seconds)", "False",
          FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
         ("an order that was refused comes back at once",
          "for a, b in zip(then, self.drops(), strict=True)) <= MOVED:",
@@ -394,6 +395,59 @@ MUTANTS: tuple[Mutant, ...] = (
         ("probes are not paid for",
          "self.budget.looking += found.seconds", "pass",
          FILTERS + "probes_stay_within_the_budget"),
+        ("a known region is searched",
+         "if known is not None:", "if False:",
+         ADAPTIVITY + "the_second_night_picks_without_a_search"),
+        ("a known region is believed whatever the model says",
+         "if before is not None and after is not None and after < before:", "if True:",
+         ADAPTIVITY + "a_region_that_the_model_denies_is_searched_again"),
+        ("options that came and went run at once",
+         "return self._repeated[1] >= self.regions.repeated", "return True",
+         ADAPTIVITY + "a_mix_that_flickers_is_damped"),
+        ("what saves too little has won",
+         "outcome = UNDECIDED if self.gains_little else STAYS", "outcome = STAYS",
+         ADAPTIVITY + "what_saves_too_little_has_not_won"),
+        ("what came and went need not be found in a row",
+         'self._repeated = ("", 0)\n            outcome', "outcome",
+         ADAPTIVITY + "a_mix_that_flickers_is_damped"),
+    ),
+    *_of(
+        "cqlduck/streamon/regions.py",
+        ("where an option was taken back it is known",
+         "if one.outcome == RETURNED:", "if False:",
+         ADAPTIVITY + "an_option_that_has_won_several_times_near_is_known"),
+        ("an option that won once is known",
+         "if count >= LEAST_WINS else None", "if count else None",
+         ADAPTIVITY + "an_option_that_has_won_several_times_near_is_known"),
+        ("all statistics matter",
+         "return found if any(found) else [True] * count", "return [True] * count",
+         ADAPTIVITY + "what_only_flickers_does_not_matter"),
+        ("what never mattered is probed as often",
+         "return min(1 << (len(self.seen) // STEADY_DECISIONS), MAX_RARITY)", "return 1",
+         ADAPTIVITY + "what_never_led_to_another_option_is_probed_less"),
+    ),
+    *_of(
+        "cqlduck/streamon/ledger.py",
+        ("what a switch saved before it was confirmed is not credited",
+         "self._credit(point, None, saved * units)", "pass",
+         ADAPTIVITY + "a_switch_is_credited_with_what_was_measured_when_it_was_confirmed"),
+        ("what a user has chosen is credited",
+         "if mine is not None and mine.units is not None:", "if False:",
+         ADAPTIVITY + "a_switch_is_credited_with_what_was_measured_when_it_was_confirmed"),
+        ("a change that is undone stays in the ledger",
+         "        self.kept = kept\n\n    @property", "        del kept\n\n    @property",
+         ADAPTIVITY + "a_tick_that_is_undone_undoes_what_was_charged_and_noted"),
+    ),
+    *_of(
+        "cqlduck/streamon/reoptimizer.py",
+        ("what was profiled is not remembered",
+         "            policy.restore(json.loads(stored))", "            json.loads(stored)",
+         ADAPTIVITY + "a_database_that_is_opened_again_goes_on_with_what_was_profiled"),
+    ),
+    *_of(
+        "state/observations.py",
+        ("observations are never thinned", "        _thin(database)", "        pass",
+         ADAPTIVITY + "the_log_of_observations_is_thinned"),
     ),
     *_of(
         "cqlduck/streamon/filters.py",

@@ -520,9 +520,11 @@ def test_a_cache_that_costs_more_than_it_brings_is_dropped() -> None:
     made.deltas.append((0, 500, 500))
     made.budget.ticks = 1e6
     facts = caching.Facts(1000, about=made.about)
-    option, reason = made.better("2+3", 1e-4, facts) or ("", "")
-    assert "none" == option
-    assert "the caches cost more than they bring" in reason
+    found = made.better("2+3", 1e-4, facts)
+    assert found is not None
+    assert "none" == found.option
+    assert "the caches cost more than they bring" in found.reason
+    assert 0 < (found.saved or 0) < 1
     assert made.better("none", 1e-4, facts) is None
 
 
@@ -542,7 +544,10 @@ def test_there_is_no_cache_without_room_and_time() -> None:
     made.budget.ticks = 0.2
     assert made.better("none", 1e-6, facts) is None
     made.budget.ticks = 2.0
-    assert ("2+3", "a tick") == tuple(word[:6] for word in made.better("none", 1e-6, facts) or ())
+    found = made.better("none", 1e-6, facts)
+    assert found is not None
+    assert "2+3" == found.option
+    assert found.reason.startswith("a tick")
     made.alive = (10, 1_000_000, 1_000_000)
     made.budget.ticks = 1e6
     assert made.better("none", 1e-6, facts) is None

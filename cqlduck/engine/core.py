@@ -180,8 +180,8 @@ class Core:
             may_wait=may_wait,
         )
         buffer.add(rows, waiting, may_wait=may_wait)
-        choices = self.streamon.executor.kept
-        if not may_wait and (choices.has_news or written != self.streamon.written):
+        has_news = self.streamon.executor.has_news
+        if not may_wait and (has_news or written != self.streamon.written):
             self.streamon.flush()
         self.ticks += len(self._ticked)
         self._ticked.clear()

@@ -411,6 +411,7 @@ class Engine(Failing):
             if not self.closed:
                 try:
                     if not self.database.in_memory:
+                        self.streamon.closing()
                         self.flush(everything=True)
                         self.keep_answers()
                     self.results.close()

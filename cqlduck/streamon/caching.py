@@ -14,13 +14,14 @@ import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cqlduck.rewrite.plan.segments import Segment, Segments, segments_of_text, segments_text
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.rewrite.statements.probes import MET_TUPLES
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.cache_costs import Costs, least
+from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
 from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
 from cqlduck.streamon.points import NONE, Facts
@@ -151,7 +152,25 @@ class JoinCaching(Modelled):
         is_small = says_ends and known.rows_of(segment) <= MAX_ROWS
         return is_small and known.filling(segment) <= FILLING_FRACTION * self.budget.ticks
 
-    def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
+    def statistics(self) -> Sequence[float]:
+        """Return what each path drops, and how many rows the inputs and their deltas have."""
+        rows = [*self.alive, *self._means()]
+        return [*self.drops(), *(scaled(number, 24.0) for number in rows)]
+
+    def costing(self, facts: Facts) -> Costing:
+        """Return what says the seconds of a tick with caches; None if there may be no such ones."""
+        known = self.costs()
+
+        def cost(option: str) -> float | None:
+            segments = segments_of_text(option) or ()
+            if known is None or not all(self._fits(known, one) for one in segments):
+                return None
+            found = known.of(segments)
+            return found if math.isfinite(found) else None
+
+        return cost
+
+    def better(self, now: str, taken: float | None, facts: Facts) -> Better | None:
         """Return other caches, if they are expected to save enough, or to cost less than none."""
         if taken is None:
             # what it takes is not known yet, and what was found stays
@@ -166,10 +185,28 @@ class JoinCaching(Modelled):
         if math.isinf(stands):
             return None
         if stands > none and before and cost > (1 - LEAST_SAVED) * none:
-            return NONE, f"the caches cost more than they bring: {_compared(none, stands)}"
+            why = f"the caches cost more than they bring: {_compared(none, stands)}"
+            return Better(NONE, why, 1 - none / stands)
         if after == before or cost > (1 - LEAST_SAVED) * stands:
+            self.gains_little = after != before
             return None
-        return segments_text(after) or NONE, _evidence(known, after, cost, stands)
+        why = _evidence(known, after, cost, stands)
+        return Better(segments_text(after) or NONE, why, 1 - cost / stands)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was found, as values that JSON has."""
+        windows = [[place, runs(window)] for place, window in self.windows.items()]
+        sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive]}
+        return {**super().state(), "windows": windows, **sizes}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed."""
+        super().restore(state)
+        for place, window in state["windows"]:
+            for counts, tuples in window:
+                self._match(place, {tuple(counts): tuples})
+        self.deltas.extend(map(tuple, state["deltas"]))
+        self.alive = tuple(state["alive"])
 
 
 def _compared(after: float, before: float) -> str:

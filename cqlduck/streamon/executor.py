@@ -6,15 +6,19 @@ What it chooses in a transaction that is undone is undone too. In a file
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import choices
+from cqlduck.state import accounts, choices, observations
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
 from cqlduck.state.connection import Database
+from cqlduck.state.probing import Found
+from cqlduck.streamon.ledger import Ledger
 from cqlduck.streamon.points import KINDS, Facts, suited
 from cqlduck.streamon.profiler import Profiler
+from cqlduck.streamon.regions import MAX_REMEMBERED
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.trials import Proposal
 
@@ -31,12 +35,14 @@ class Chosen:
         changes: What is still to be logged.
         has_news: Whether some of what is unwritten is no default: that is written with its tick. A
             default is chosen again if the process ends before somebody looks.
+        profiled: The points of which more was found than the database has.
     """
 
     choices: Choices = field(default_factory=dict)
     unwritten: frozenset[Point] = frozenset()
     changes: tuple[Change, ...] = ()
     has_news: bool = False
+    profiled: frozenset[Point] = frozenset()
 
 
 _FORCED = "a user wants it"
@@ -67,8 +73,8 @@ class Executor:
         self.profiler = profiler
         self.reoptimizer = reoptimizer
         self.adapts = adapts
-        self.number = 1
-        """The number of the tick that runs, or of the next one."""
+        self.ledger = Ledger(database)
+        self.recall()
         self.kept = Chosen(choices.load(database))
         self._has_wishes = self._has_some()
         for point, choice in self.kept.choices.items():
@@ -78,15 +84,37 @@ class Executor:
 
     # -- in transactions --------------------------------------------------------------------------
 
+    def recall(self) -> None:
+        """Have the re-optimizer go on with what the database has of its policies."""
+        self.reoptimizer.remember(
+            accounts.load_profiles(self._database),
+            observations.load(self._database, MAX_REMEMBERED),
+        )
+
+    @property
+    def number(self) -> int:
+        """The number of the tick that runs, or of the next one."""
+        return self.ledger.number
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self.ledger.number = number
+
     def roll_back(self, kept: Chosen) -> None:
-        """Choose what was chosen then."""
-        self.kept = kept
+        """Choose what was chosen then; what policies have found in the meantime stays found."""
+        self.kept = replace(kept, profiled=kept.profiled | self.kept.profiled)
         self._has_wishes = self._has_some()
 
     @property
     def holds_some(self) -> bool:
-        """Whether something is chosen that is not written."""
-        return bool(self.kept.unwritten or self.kept.changes)
+        """Whether something is chosen, or was found, that is not written."""
+        kept = self.kept
+        return bool(kept.unwritten or kept.changes or kept.profiled) or self.ledger.holds_some
+
+    @property
+    def has_news(self) -> bool:
+        """Whether some of that is to be written with the tick."""
+        return self.kept.has_news or self.ledger.kept.has_news
 
     def flush(self) -> None:
         """Write what has changed; inside a transaction."""
@@ -96,7 +124,68 @@ class Executor:
             choices.write(self._database, found)
         if kept.changes:
             choices.log(self._database, kept.changes)
+        started, has_news = time.perf_counter(), self.has_news
+        known = {point: self.reoptimizer.profile(point) for point in kept.profiled}
+        profiles = {point: text for point, text in known.items() if text is not None}
+        accounts.write_profiles(self._database, self.number, profiles)
+        self.ledger.flush()
+        if has_news:
+            self.profiler.budget.looking += time.perf_counter() - started
         self.kept = Chosen(kept.choices)
+
+    # -- what ticks have taken --------------------------------------------------------------------
+
+    def saw(
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
+    ) -> None:
+        """Take note of a tick at a point where an order or caches are chosen.
+
+        Args:
+            point: The point.
+            facts: What was known of the tick.
+            option: What ran.
+            seconds: What its statements took, or None if that was not counted.
+            found: What was found by what was wanted.
+        """
+        if seconds and facts.elements:
+            self.profiler.statistics(point).record(option, seconds / facts.elements)
+        self.reoptimizer.saw(point, facts, option, seconds, found)
+        if facts.elements:
+            self.ledger.ran(point, facts.elements)
+        if found is not None:
+            self.ledger.probed(point, found.seconds)
+            self._profile(point)
+
+    def told(self, point: Point, facts: Facts, option: str, found: Found) -> None:
+        """Take note of what a probe has found on behalf of another point."""
+        self.reoptimizer.saw(point, facts, option, None, found)
+        self._profile(point)
+
+    def measured(
+        self, point: Point, option: str, seconds: float, avoidable: float | None = None
+    ) -> None:
+        """Take note of a tick at a point whose options are tried.
+
+        Args:
+            point: The point.
+            option: What ran.
+            seconds: How long the tick took.
+            avoidable: How much of that another option may save at most, or None if nobody knows.
+        """
+        known, standing = self.profiler.statistics(point), self.standing(point)
+        usual = None if standing is None else known.median(standing)
+        known.record(option, seconds, avoidable)
+        if option == standing:
+            self.ledger.ran(point, 1)
+        else:
+            self.ledger.trial(point, max(seconds - (usual or seconds), 0.0))
+
+    def note_profiles(self) -> None:
+        """Have what was found of all points be written with the next `flush`."""
+        self.kept = replace(self.kept, profiled=frozenset(self.reoptimizer.profiled()))
+
+    def _profile(self, point: Point) -> None:
+        self.kept = replace(self.kept, profiled=self.kept.profiled | {point})
 
     # -- choosing ---------------------------------------------------------------------------------
 
@@ -125,6 +214,9 @@ class Executor:
             return default
         known = self.profiler.statistics(point)
         proposal = self.reoptimizer.propose(point, standing.option, known, facts)
+        for seen in self.reoptimizer.decided(point):
+            self.ledger.note(point, seen, instant)
+            self._profile(point)
         if proposal is None:
             return standing.option
         if not proposal.is_trial:
@@ -165,7 +257,8 @@ class Executor:
             self._put(point, option, USER)
         elif point in self.kept.choices:
             left = {p: c for p, c in self.kept.choices.items() if p != point}
-            self.kept = Chosen(left, self.kept.unwritten | {point}, self.kept.changes, True)
+            unwritten = self.kept.unwritten | {point}
+            self.kept = replace(self.kept, choices=left, unwritten=unwritten, has_news=True)
         self._has_wishes = self._has_some()
 
     def _switch(
@@ -173,12 +266,20 @@ class Executor:
     ) -> None:
         before = self.kept.choices[point].option
         self._put(point, proposal.option, chosen_by)
-        if before != proposal.option:
-            change = Change(
-                self.number, instant, point, before, proposal.option, chosen_by, proposal.reason,
-                (proposal.now, proposal.then),
-            )  # fmt: skip
-            self.kept = replace(self.kept, changes=(*self.kept.changes, change))
+        if before == proposal.option:
+            return
+        if chosen_by == MEASURED:
+            measured = None
+            if proposal.now is not None and proposal.then is not None and not proposal.returns:
+                measured = proposal.now - proposal.then
+            self.ledger.switched(point, proposal.expected, measured, returns=proposal.returns)
+        else:
+            self.ledger.ended(point)
+        change = Change(
+            self.number, instant, point, before, proposal.option, chosen_by, proposal.reason,
+            (proposal.now, proposal.then),
+        )  # fmt: skip
+        self.kept = replace(self.kept, changes=(*self.kept.changes, change))
 
     def _put(self, point: Point, option: str, chosen_by: str) -> Choice:
         standing = self.kept.choices.get(point)
@@ -192,7 +293,8 @@ class Executor:
         kept = self.kept
         found = {**kept.choices, point: choice}
         has_news = kept.has_news or chosen_by != DEFAULT
-        self.kept = Chosen(found, kept.unwritten | {point}, kept.changes, has_news)
+        unwritten = kept.unwritten | {point}
+        self.kept = replace(kept, choices=found, unwritten=unwritten, has_news=has_news)
         return choice
 
     def forget(self, owner: str, *, keeps_pins: bool = False) -> None:
@@ -212,7 +314,9 @@ class Executor:
             frozenset(p for p in kept.unwritten if stays(p)),
             tuple(c for c in kept.changes if c.point.owner != owner),
             kept.has_news,
+            frozenset(p for p in kept.profiled if p.owner != owner),
         )
+        self.ledger.forget(owner)
         self.profiler.forget(owner)
         self.reoptimizer.forget(owner)
         self._has_wishes = self._has_some()

@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from cqlduck.rewrite.plan.orders import Order, order_name, order_of
 from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.state.probing import Found, Profiled
-from cqlduck.streamon.modelled import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Modelled
+from cqlduck.streamon.decisions import Better, Costing, runs
+from cqlduck.streamon.modelled import (
+    CONFIRMING_TICKS,
+    LEAST_GAIN,
+    WINDOW,
+    Modelled,
+)
 from cqlduck.streamon.ordering import Rounds
 from cqlduck.streamon.orders import Profile
 from cqlduck.streamon.points import WRITTEN, Facts
@@ -72,7 +79,23 @@ class FilterOrder(Modelled):
         """Return which part of all tuples each filter drops."""
         return self.profile.drops()
 
-    def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
+    def statistics(self) -> Sequence[float]:
+        """Return which part of all tuples each filter drops, and of the time of all it takes."""
+        times = self.profile.times
+        return [*self.drops(), *(seconds / sum(times) for seconds in times)]
+
+    def costing(self, facts: Facts) -> Costing:
+        """Return what says the expected seconds for a tuple with an order."""
+        about, profile = facts.about, self.profile
+
+        def cost(option: str) -> float | None:
+            if not isinstance(about, OrderedFilters) or len(about.names) != len(profile.times):
+                return None
+            return profile.cost(order_of(option) or about.default)
+
+        return cost
+
+    def better(self, now: str, taken: float | None, facts: Facts) -> Better | None:
         """Return another order, if the profile asks for one, and why."""
         profile, about = self.profile, facts.about
         if not isinstance(about, OrderedFilters) or len(about.names) != len(profile.times):
@@ -81,9 +104,24 @@ class FilterOrder(Modelled):
         after = self._rounds.ordered(profile, before, algorithm)
         saved = profile.cost(before) - profile.cost(after)
         if after == before or (taken is not None and saved < LEAST_GAIN * taken):
+            self.gains_little = after != before
             return None
         option = WRITTEN if after == about.default else order_name(after)
-        return option, _evidence(profile, before, after, algorithm)
+        part = min(saved / taken, 1.0) if taken else None
+        return Better(option, _evidence(profile, before, after, algorithm), part)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was found, as values that JSON has."""
+        mine = {"window": runs(self.window), "times": [[*known] for known in self.times]}
+        return {**super().state(), **mine, "round": self._rounds.position}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed."""
+        super().restore(state)
+        for mask, tuples in state["window"]:
+            self.window.extend([mask] * tuples)
+        self.times = [deque(known, maxlen=CONFIRMING_TICKS) for known in state["times"]]
+        self._rounds.position = state["round"]
 
 
 def _evidence(profile: Profile, before: Order, after: Order, algorithm: str) -> str:

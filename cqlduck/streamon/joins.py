@@ -12,17 +12,24 @@ When a tick is probed, and when another order is put into force, is said by `mod
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.orders import Order, order_name, order_of
 from cqlduck.rewrite.statements.ordered import JoinPipeline
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders
+from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches
-from cqlduck.streamon.modelled import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Modelled
+from cqlduck.streamon.modelled import (
+    CONFIRMING_TICKS,
+    LEAST_GAIN,
+    WINDOW,
+    Modelled,
+)
 from cqlduck.streamon.ordering import Rounds
 from cqlduck.streamon.points import A_GREEDY, OPTIMUM, PLANNED, Facts
 
@@ -68,7 +75,22 @@ class JoinOrder(Modelled):
         counts = list(self.window)
         return [sum(not one[at] for one in counts) / len(counts) for at in range(len(counts[0]))]
 
-    def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
+    def statistics(self) -> Sequence[float]:
+        """Return which part of all tuples each path drops, and how many combinations it has."""
+        counts = list(self.window)
+        paths = range(len(counts[0]))
+        means = [sum(one[at] for one in counts) / len(counts) for at in paths]
+        return [*self.drops(), *(scaled(mean, 8.0) for mean in means)]
+
+    def costing(self, facts: Facts) -> Costing:
+        """Return what says the rows in and out of the steps of an order, for a tuple."""
+        about = facts.about
+        assert isinstance(about, JoinPipeline)
+        assert about.tree is not None
+        known, default = Matches(about.tree, Counter(self.window)), about.default
+        return lambda option: known.cost(order_of(option) or default)
+
+    def better(self, now: str, taken: float | None, facts: Facts) -> Better | None:
         """Return another order, if it is expected to save enough, and why."""
         about = facts.about
         assert isinstance(about, JoinPipeline)
@@ -83,10 +105,26 @@ class JoinOrder(Modelled):
         after, algorithm = self._next(known, about.tree, before, facts.algorithm())
         rows, fewer = known.cost(before), known.cost(after)
         variable = max(taken - min(self.fixed) / facts.elements, 0.0)
-        if after == before or variable * (1 - fewer / max(rows, 1e-9)) < LEAST_GAIN * taken:
+        saved = variable * (1 - fewer / max(rows, 1e-9))
+        if after == before or saved < LEAST_GAIN * taken:
+            self.gains_little = after != before
             return None
         option = PLANNED if after == about.default else order_name(after)
-        return option, _evidence(known, about, rows, fewer, algorithm)
+        why = _evidence(known, about, rows, fewer, algorithm)
+        return Better(option, why, saved / taken if taken else None)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was found, as values that JSON has."""
+        mine = {"window": runs(self.window), "fixed": [*self.fixed]}
+        return {**super().state(), **mine, "round": self._rounds.position}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed."""
+        super().restore(state)
+        for counts, tuples in state["window"]:
+            self.window.extend([tuple(counts)] * tuples)
+        self.fixed.extend(state["fixed"])
+        self._rounds.position = state["round"]
 
     def _next(
         self, known: Matches, tree: SpanningTree, before: Order, algorithm: str

@@ -10,20 +10,27 @@ costs a millisecond or more however few tuples there are; how often one runs is 
 limits. That the mix of tuples may have changed shows in what an element takes, which is counted
 anyway: then the next probe comes earlier, and what is older than it is forgotten. What an element
 takes depends on the size of the tick too, so only ticks of similar size are compared.
+
+What was decided is remembered with the statistics under which it was (`regions`): where one option
+has always won it is picked without a search.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
+from cqlduck.state.observations import CONFIRMED, RETURNED, STAYS, UNDECIDED, Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.decisions import Better, Costing, Switch
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.policy import Policy
-from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
+from cqlduck.streamon.regions import Regions
 from cqlduck.streamon.trials import Proposal
 
 WINDOW = 1000
@@ -56,22 +63,8 @@ TOLERANCE = 1.05
 MOVED = 0.2
 """By how much of all tuples a drop rate has to move for a refused order to be considered again."""
 
-
-@dataclass(frozen=True)
-class _Switch:
-    """An option that runs and is not yet confirmed.
-
-    Attributes:
-        before: The option before.
-        seconds: What an element took with it, if that is known from enough ticks.
-        after: The option since.
-        size: Of which size the ticks are.
-    """
-
-    before: str
-    seconds: float | None
-    after: str
-    size: int
+MAX_COMPARED = 8
+"""Of how many options an observation says what they cost."""
 
 
 @dataclass
@@ -82,6 +75,9 @@ class Modelled(Policy):
         budget: What probes may cost.
         probes: How many probes have run.
         is_due: Whether something was found since another option was looked for.
+        regions: What was decided, under which statistics.
+        searched: How often another option was searched for.
+        gains_little: Whether the last search found one that saves too little.
     """
 
     least_elements: ClassVar[int] = 256
@@ -90,12 +86,19 @@ class Modelled(Policy):
     budget: Budget
     probes: int = 0
     is_due: bool = False
+    regions: Regions = field(default_factory=Regions)
+    searched: int = 0
+    gains_little: bool = False
     _took: dict[bool, float] = field(default_factory=dict)
     _known: dict[int, Statistics] = field(default_factory=dict)
     _usual: dict[int, float] = field(default_factory=dict)
     _is_early: bool = False
-    _switch: _Switch | None = None
+    _switch: Switch | None = None
     _refused: dict[str, Sequence[float]] = field(default_factory=dict)
+    _decided: list[Observation] = field(default_factory=list)
+    _repeated: tuple[str, int] = ("", 0)
+    _ticks: int = 0
+    _since: int | None = None
 
     # -- what a kind of options says ---------------------------------------------------------------
 
@@ -126,9 +129,17 @@ class Modelled(Policy):
     def drops(self) -> Sequence[float]:
         """Return of all tuples which part each filter or input drops."""
 
+    def statistics(self) -> Sequence[float]:
+        """Return all statistics on which the choice depends, each about 0 to 1."""
+        return self.drops()
+
     @abstractmethod
-    def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
-        """Return an option that is better by enough, and why, or None.
+    def costing(self, facts: Facts) -> Costing:
+        """Return what says what options cost by the model, in the unit of the kind."""
+
+    @abstractmethod
+    def better(self, now: str, taken: float | None, facts: Facts) -> Better | None:
+        """Return an option that is better by enough, and why, or None; it is searched for.
 
         Args:
             now: The option that stands.
@@ -152,7 +163,9 @@ class Modelled(Policy):
         first = self.probes < self.first_probes
         has_changed = not first and self._has_changed(facts.elements, now)
         times = FIRST_BUDGETS if first else EARLY_BUDGETS if has_changed else 1.0
-        if not self.budget.affords(seconds, times):
+        # what has never led to another option is tracked less
+        rarity = 1 if first or has_changed else self.regions.rarity
+        if not self.budget.affords(rarity * seconds, times):
             return None
         self._is_early = has_changed
         return Wanted(facts.about, self.is_timed)
@@ -183,32 +196,124 @@ class Modelled(Policy):
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
+        self._ticks += 1
         if facts.elements is None or not (self.is_due or self._switch is not None):
             return None
         mine, size = self._of(facts.elements), _size(facts.elements)
-        if self._switch is not None and self._switch.after == now:
+        if self._switch is not None and self._switch.after != now:
+            # it was undone with its tick, or somebody has chosen another one
+            self._switch, self.is_due = None, True
+        if self._switch is not None:
             if self._switch.size != size or mine.runs(now) < CONFIRMING_TICKS:
                 return None
-            switch, self._switch = self._switch, None
-            taken = mine.median(now)
-            if taken and switch.seconds and taken > TOLERANCE * switch.seconds:
-                self._refused[now] = self.drops()
-                self._usual.clear()
-                return Proposal(switch.before, False, _erred(switch, taken), taken, switch.seconds)
+            returns = self._confirm(self._switch, mine.median(now))
+            if returns is not None:
+                return returns
         if not self.is_due:
             return None
         self.is_due = False
-        found = self.better(now, mine.median(now), facts)
-        if found is None or self._is_refused(found[0]):
+        statistics = tuple(self.statistics())
+        self.gains_little = False
+        found = self._found(now, statistics, mine.median(now), facts)
+        if self.is_due:
             return None
-        option, why = found
         steady = mine.median(now) if mine.runs(now) >= CONFIRMING_TICKS else None
-        self._switch = _Switch(now, steady, option, size)
+        costs = self._costs(now, found, facts)
+        if found is None:
+            self._repeated = ("", 0)
+            outcome = UNDECIDED if self.gains_little else STAYS
+            self._observe(Observation(statistics, now, outcome, None, None, steady, costs))
+            return None
+        if self._is_refused(found.option) or not self._is_repeated(found.option):
+            return None
+        return self._begin(now, steady, found, size, statistics, costs)
+
+    def _found(
+        self, now: str, statistics: tuple[float, ...], taken: float | None, facts: Facts
+    ) -> Better | None:
+        """Return a better option: that of the region of the statistics, or what a search finds."""
+        known = self.regions.known(statistics)
+        if known is not None:
+            option, times = known
+            if option == now:
+                return None
+            cost = self.costing(facts)
+            before, after = cost(now), cost(option)
+            if before is not None and after is not None and after < before:
+                reason = f"known: under such statistics it has won {times} times, without a search"
+                return Better(option, reason, None)
+        self.searched += 1
+        return self.better(now, taken, facts)
+
+    def _begin(
+        self,
+        now: str,
+        steady: float | None,
+        found: Better,
+        size: int,
+        statistics: tuple[float, ...],
+        costs: Mapping[str, float],
+    ) -> Proposal:
+        """Put an option into force, to be confirmed."""
+        if self._since is not None:
+            self.regions.stays.append(self._ticks - self._since)
+        self._since, self._repeated = self._ticks, ("", 0)
+        expected = None
+        if steady is not None and found.saved is not None:
+            expected = steady * (1 - found.saved)
+        self._switch = Switch(now, steady, found.option, size, expected, statistics, costs)
         self._usual.clear()
         # what was measured of it before was of other data
         for other in self._known.values():
-            other.seconds.pop(option, None)
-        return Proposal(option, False, why)
+            other.seconds.pop(found.option, None)
+        saves = None if expected is None or steady is None else steady - expected
+        return Proposal(found.option, False, found.reason, expected=saves)
+
+    def _confirm(self, switch: Switch, taken: float | None) -> Proposal | None:
+        """Note what the new option takes; return the one before if that took clearly less."""
+        self._switch = None
+        has_erred = bool(taken and switch.seconds and taken > TOLERANCE * switch.seconds)
+        self._observe(
+            Observation(
+                switch.statistics,
+                switch.after,
+                RETURNED if has_erred else CONFIRMED,
+                switch.seconds,
+                switch.expected,
+                taken,
+                switch.costs,
+            )
+        )
+        if not has_erred:
+            return None
+        assert taken is not None
+        self._refused[switch.after] = self.drops()
+        self._usual.clear()
+        self._since = None
+        reason = _erred(switch, taken)
+        return Proposal(switch.before, False, reason, taken, switch.seconds, returns=True)
+
+    def _observe(self, seen: Observation) -> None:
+        self._decided.append(seen)
+        self.regions.seen.append(seen)
+
+    def decided(self) -> Sequence[Observation]:
+        """Return what the last proposal has decided, once."""
+        found, self._decided = self._decided, []
+        return found
+
+    def _costs(self, now: str, found: Better | None, facts: Facts) -> Mapping[str, float]:
+        """Return what the default costs by the model, and options that were picked here."""
+        options = [now] if found is None else [now, found.option]
+        options += [self.default(facts), *(one.option for one in reversed(self.regions.seen))]
+        listed, cost = [*dict.fromkeys(options)][:MAX_COMPARED], self.costing(facts)
+        return {o: costs for o in listed for costs in [cost(o)] if costs is not None}
+
+    def _is_repeated(self, option: str) -> bool:
+        """Return whether an option was found often enough in a row not to be transient."""
+        last, times = self._repeated
+        self._repeated = option, times + 1 if last == option else 1
+        return self._repeated[1] >= self.regions.repeated
 
     def _is_refused(self, option: str) -> bool:
         then = self._refused.get(option)
@@ -219,13 +324,52 @@ class Modelled(Policy):
         del self._refused[option]
         return False
 
+    # -- what is stored ---------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return what was found, as values that JSON has; all of it is bounded."""
+        return {
+            "probes": self.probes,
+            "is_due": self.is_due,
+            "took": [[timed, seconds] for timed, seconds in self._took.items()],
+            "known": [
+                [size, {option: [*some] for option, some in mine.seconds.items()}]
+                for size, mine in self._known.items()
+            ],
+            "usual": [*map(list, self._usual.items())],
+            "switch": None if self._switch is None else asdict(self._switch),
+            "refused": {option: [*rates] for option, rates in self._refused.items()},
+            "repeated": [*self._repeated],
+            "stays": [*self.regions.stays],
+            "ticks": self._ticks,
+            "since": self._since,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed; see `state`."""
+        self.probes, self.is_due = state["probes"], state["is_due"]
+        self._took = {bool(timed): seconds for timed, seconds in state["took"]}
+        for size, options in state["known"]:
+            mine = self._known.setdefault(size, Statistics())
+            for option, seconds in options.items():
+                mine.seconds[option] = deque(seconds, maxlen=MEASURED_TICKS)
+        self._usual = {size: seconds for size, seconds in state["usual"]}
+        if state["switch"] is not None:
+            switch = {**state["switch"], "statistics": tuple(state["switch"]["statistics"])}
+            self._switch = Switch(**switch)
+        self._refused = dict(state["refused"])
+        option, times = state["repeated"]
+        self._repeated = option, times
+        self.regions.stays.extend(state["stays"])
+        self._ticks, self._since = state["ticks"], state["since"]
+
 
 def _size(elements: int) -> int:
     """Return the size of a tick: those within a factor of four are alike."""
     return elements.bit_length() // 2
 
 
-def _erred(switch: _Switch, taken: float) -> str:
+def _erred(switch: Switch, taken: float) -> str:
     return (
         f"the model erred: an element took {1e6 * taken:.2f} µs with it, "
         f"{1e6 * (switch.seconds or 0):.2f} before"

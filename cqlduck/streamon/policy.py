@@ -7,7 +7,9 @@ Before a tick comes to a point the policy may `propose` another option, and says
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
+from cqlduck.state.observations import Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.profiler import Statistics
@@ -55,3 +57,7 @@ class Policy(ABC):
             found: What was found by what was wanted.
         """
         del facts, option, seconds, found  # by default nothing follows
+
+    def decided(self) -> Sequence[Observation]:
+        """Return what the last proposal has decided, once; by default nothing is said of it."""
+        return ()

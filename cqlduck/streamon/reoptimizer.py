@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 
+from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.state.choices import Point
+from cqlduck.state.observations import Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.caching import JoinCaching
 from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.joins import JoinOrder
+from cqlduck.streamon.modelled import Modelled
 from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
@@ -40,6 +44,34 @@ class Reoptimizer:
         """Begin without knowing anything."""
         self._budget = budget
         self._policies: dict[Point, Policy] = {}
+        self._profiles: Mapping[Point, str] = {}
+        self._seen: Mapping[Point, Sequence[Observation]] = {}
+
+    def remember(
+        self, profiles: Mapping[Point, str], seen: Mapping[Point, Sequence[Observation]]
+    ) -> None:
+        """Have policies go on with what is stored of their points.
+
+        Args:
+            profiles: What they had found, as `profile` returned it.
+            seen: What was decided there, in its order.
+        """
+        self._profiles, self._seen = profiles, seen
+
+    def profile(self, point: Point) -> str | None:
+        """Return what the policy of a point has found, as JSON; None if nothing is to be stored."""
+        policy = self._policies.get(point)
+        return json.dumps(policy.state()) if isinstance(policy, Modelled) else None
+
+    def profiled(self) -> list[Point]:
+        """Return the points whose policies have found something that is to be stored."""
+        known = self._policies.items()
+        return [p for p, policy in known if isinstance(policy, Modelled) and policy.probes]
+
+    def decided(self, point: Point) -> Sequence[Observation]:
+        """Return what the last proposal of a point has decided, once."""
+        policy = self._policies.get(point)
+        return () if policy is None else policy.decided()
 
     def default(self, point: Point, facts: Facts) -> str:
         """Return the option of a point before anything is known."""
@@ -95,8 +127,26 @@ class Reoptimizer:
         policy = self._policies.get(point)
         if policy is None and point.name in POLICIES:
             policy = self._policies[point] = POLICIES[point.name](self._budget)
+            if isinstance(policy, Modelled):
+                self._restore(point, policy)
         return policy
+
+    def _restore(self, point: Point, policy: Modelled) -> None:
+        stored = self._profiles.get(point)
+        if stored is None:
+            return
+        try:
+            policy.restore(json.loads(stored))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatabaseError(
+                f"what is stored in cql_state.profiles of the point {point.name} of {point.owner} "
+                f"is not what was written: {error!r}",
+                hint="delete the row; the point is then profiled anew",
+            ) from error
+        policy.regions.seen.extend(self._seen.get(point, ()))
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""
         self._policies = {p: policy for p, policy in self._policies.items() if p.owner != owner}
+        self._profiles = {p: text for p, text in self._profiles.items() if p.owner != owner}
+        self._seen = {p: seen for p, seen in self._seen.items() if p.owner != owner}

@@ -82,19 +82,21 @@ class Sites:
         """
         took = _by_site(steps, ran.steps) if ran.steps else {}
         found = {profiled.site: profiled for profiled in ran.profiles}
-        profiler, reoptimizer = self._executor.profiler, self._executor.reoptimizer
+        executor = self._executor
         for one in asked:
             if one.site.kind == CACHES:
                 if ran.steps:
                     took[one.site] = _of_join(steps, ran.steps, one.site)
                 for site, profiled in found.items():
                     if site.kind == ORDER and site.operator == one.site.operator:
-                        reoptimizer.saw(one.point, one.facts, one.option, None, profiled)
+                        executor.told(one.point, one.facts, one.option, profiled)
+                filled = [fill for fill in ran.fills if fill.operator == one.site.operator]
+                if filled:
+                    took_in_all = sum(fill.seconds for fill in filled)
+                    executor.ledger.filled(one.point, len(filled), took_in_all)
         for one in asked:
-            seconds, elements = took.get(one.site), one.facts.elements
-            if seconds and elements:
-                profiler.statistics(one.point).record(one.option, seconds / elements)
-            reoptimizer.saw(one.point, one.facts, one.option, seconds, found.get(one.site))
+            seconds = took.get(one.site)
+            executor.saw(one.point, one.facts, one.option, seconds, found.get(one.site))
 
     def forget(self, owner: str) -> None:
         """Forget a query."""

@@ -155,6 +155,10 @@ class StreaMon:
             choices.show(self._database, texts)
             self.kept, (self._looked, self.written) = runs, looked
 
+    def closing(self) -> None:
+        """Have the next `flush` write all that was found, also what ticks have moved since."""
+        self.executor.note_profiles()
+
     def opened(self) -> None:
         """Take note of what the database shows when it has been opened."""
         self.kept, (self._looked, self.written) = self._run(), self._look()
@@ -255,7 +259,7 @@ class StreaMon:
                     for step, one in zip(steps, ran.steps, strict=True)
                     if step.is_stage and not step.is_sure
                 )
-            self.profiler.statistics(chosen.stages).record(option, seconds, avoidable)
+            self.executor.measured(chosen.stages, option, seconds, avoidable)
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         took = time.perf_counter() - started
         self._spend(chosen, query, took)
@@ -300,7 +304,7 @@ class StreaMon:
         seconds /= max(queries, 1)
         if self._threads is not None:
             point, option = self._threads
-            self.profiler.statistics(point).record(option, seconds)
+            self.executor.measured(point, option, seconds)
         elif seconds > one_thread.SLOW_QUERY_SECONDS:
             self._database.threads.was_long()
 

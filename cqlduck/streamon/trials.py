@@ -35,6 +35,8 @@ class Proposal:
         reason: Why, in words.
         now: Seconds of a tick with the option that stands, if they were measured.
         then: The same with this one.
+        expected: Seconds that it is expected to save for an element, if that is known.
+        returns: Whether the option before comes back, because the one that stands was no better.
     """
 
     option: str
@@ -42,6 +44,8 @@ class Proposal:
     reason: str = ""
     now: float | None = None
     then: float | None = None
+    expected: float | None = None
+    returns: bool = False
 
 
 @dataclass
