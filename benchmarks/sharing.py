@@ -24,6 +24,7 @@ UNMEASURED = 5
 SHAPES = {
     "groups": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE 60] WHERE v > {n} GROUP BY k",
     "filters": "SELECT k, v FROM s WHERE k = {n} AND v > 5",
+    "windows": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
     "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
 }
 VALUES = 1_000_000
@@ -51,8 +52,8 @@ def contestant(shape: str, number: int, *, sharing: bool) -> Contestant:
     """Return a database with queries."""
     con = cqlduck.connect(sharing=sharing)
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
-    step = VALUES // (number + 1) if shape == "groups" else 1
-    texts = [SHAPES[shape].format(n=step * (n + 1)) for n in range(number)]
+    step = VALUES // (number + 1) if shape in ("groups", "windows") else 1
+    texts = [SHAPES[shape].format(n=step * (n + 1), w=17 + n % 48) for n in range(number)]
     began = time.perf_counter()
     for n, text in enumerate(texts):
         con.execute(f"CREATE CONTINUOUS QUERY q{n} AS {text}")

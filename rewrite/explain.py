@@ -23,6 +23,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     properties,
     unique,
 )
@@ -35,7 +36,7 @@ def kind_of(plan: Plan) -> str:
             return "stream"
         case RelationScan():
             return "relation"
-        case TimeWindow() | RowWindow():
+        case TimeWindow() | VaryingWindow() | RowWindow():
             return "seq-window"
         case Sample():
             return "sample"
@@ -87,6 +88,10 @@ def describe(plan: Plan) -> str:
             return plan.source.name
         case TimeWindow():
             return _time_window(plan)
+        case VaryingWindow():
+            edge = ", half-open" if plan.half_open else ""
+            column = f"{plan.widths.name}.{plan.column}"
+            return f"[RANGE {column}, at most {plan.limit}{edge}]"
         case RowWindow():
             words = []
             if plan.partition_by:

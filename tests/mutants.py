@@ -196,11 +196,17 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/text/shapes.py",
         ("windows of a member have what came before it began",
-         'begins = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]', "begins: list[str] = []",
+         'conditions = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]', "conditions = []",
          FAMILIES + "a_member_begins_where_it_is_registered"),
+        ("members have windows of all lengths",
+         'conditions.append(f"{item}.{WIDTH} = {ALIAS}.{column}")', "pass",
+         FAMILIES + "windows_of_other_lengths_are_one_plan"),
     ),
     *_of(
         "rewrite/text/constants.py",
+        ("a family has windows of any length",
+         "while limit < width:", "while limit < 4:",
+         FAMILIES + "windows_of_other_lengths_are_one_plan"),
         ("a constant of a SELECT list has any type",
          'return f"?{self.literal_type}"', 'return "?"', FAMILIES
          + "constants_of_having_and_of_the_list_are_cut_out"),

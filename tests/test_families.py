@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import random
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -219,6 +220,8 @@ def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
         fresh = f"q{rnd.randrange(14)}"
         shape = rnd.choice(SHAPES[: rnd.choice([3, len(SHAPES)])])
         body = shape.format(rnd.randrange(4), rnd.randrange(5))
+        if rnd.random() < 0.5:
+            body = re.sub(r"\[RANGE \d\]", lambda _: f"[RANGE {rnd.randrange(7)}]", body)
         known = rnd.choice(names) if names else fresh
         yield rnd.choice(
             [
@@ -277,10 +280,8 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
             if leaving.random() < 0.1:
                 leave(pair.both[0], name)
         for text in statements(rnd, names):
-            text = text.replace("[RANGE 1]", "[RANGE 1 SECOND]") if is_wall else text
             if is_wall:
-                for width in "234":
-                    text = text.replace(f"[RANGE {width}]", f"[RANGE {width} SECONDS]")
+                text = re.sub(r"\[RANGE (\d)\]", r"[RANGE \1 SECONDS]", text)
                 text = text.replace("[RANGE 4 SLIDE 2]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
                 text = text.replace("[TUMBLE 2]", "[TUMBLE 2 SECONDS]")
             pair.execute(text)
@@ -429,8 +430,12 @@ def test_constants_of_having_and_of_the_list_are_cut_out() -> None:
     assert keys[0] == keys[1]
     assert len(set(keys)) == 5
     assert cut("SELECT 5, 6 n, 7 + 1 AS m, k FROM s [NOW]") == []
-    most, plain, equal = shapes_of("SELECT 1 AS n FROM s [NOW] WHERE v > 2 AND v + 1 > 3")
-    assert [len(shape.constants) for shape in (most, plain, equal)] == [3, 1, 0]
+    shapes = shapes_of("SELECT 1 AS n FROM s [RANGE 5] WHERE v > 2 AND v + 1 > 3")
+    assert [len(shape.constants) for shape in shapes] == [3, 1, 0, 4]
+    for window in ("NOW", "RANGE 0", "RANGE 5 SLIDE 2", "RANGE 1 HOUR 5 MINUTES", "ROWS 5",
+                   "RANGE UNBOUNDED", "RANGE 5 WHERE v > 3", "TUMBLE 5",
+                   "RANGE 1.5 HOURS"):  # fmt: skip
+        assert [len(s.constants) for s in shapes_of(f"SELECT k FROM s [{window}]")] == [0]
 
 
 def test_who_does_not_share_says_so_in_its_plan() -> None:
@@ -531,6 +536,63 @@ def test_groups_by_a_literal_alone_have_no_row_over_nothing() -> None:
               for n in range(3)]  # fmt: skip
     mine, alone = both_ways([*(query(f"q{n}", body) for n, body in enumerate(bodies)), 1, 2, 9])
     assert mine == alone
+
+
+WINDOWED = [
+    "SELECT k, count(*) AS n FROM s [RANGE {0}] WHERE v > {1} GROUP BY k",
+    "SELECT count(*) AS n, max(v) AS m, {1} AS level FROM s [RANGE {0}]",
+    "SELECT x.k, y.v AS other FROM s [RANGE {0}] x, s [RANGE {1}] AS y WHERE x.k = y.k",
+    "SELECT s.k, r.w FROM s [RANGE {0}], r WHERE s.k = r.k",
+    "SELECT Dstream(k) FROM s [RANGE {0}]",
+    "SELECT DISTINCT * FROM s [RANGE {0}] WHERE v <> {1}",
+]
+
+
+@pytest.mark.parametrize("body", WINDOWED)
+@pytest.mark.parametrize("edge", ["closed", "half_open"])
+def test_windows_of_other_lengths_are_one_plan(body: str, edge: str) -> None:
+    """Their lengths are constants of the family, for members that come later, too."""
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing, window_edge=edge) as con:
+            con.execute(SCRIPT + "INSERT INTO r VALUES (0, 5), (1, 6)")
+            con.execute(query("z", "SELECT k FROM s [NOW]"))
+            rows: list[Any] = []
+            for t in range(1, 24):
+                con.append("s", [(t % 2, t), (t % 3, t % 4)], at=t)
+                con.advance(t)
+                if t in (3, 4, 6, 8):
+                    con.execute(query(f"q{t}", body.format(t + 2, t + 3)))
+                if t == 12:
+                    con.execute("DROP CONTINUOUS QUERY q4")
+                    con.execute(query("q12", body.format(16, 5)))
+                if t > 15:
+                    rows += [sorted(con.table(name).fetchall(), key=repr) for name in con.queries]
+            if sharing:
+                assert families_of(con) == ["_cql_family_1", None, *["_cql_family_1"] * 2, None]
+            assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+            rows += [sorted(con.changes(n).fetchall(), key=repr) for n in con.queries]
+            found.append(rows)
+    assert found[0] == found[1]
+
+
+def test_a_window_is_of_a_family_up_to_its_longest_one() -> None:
+    """Units and powers of four tell families from each other; one of equal windows is plain."""
+    lengths = ["90 SECONDS", "2 MINUTES", "200 SECONDS", "3 MINUTES", "300 SECONDS", "100 SECOND"]
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        con.advance("2024-01-01")
+        for n, length in enumerate(lengths):
+            con.execute(query(f"q{n}", f"SELECT k, v FROM s [RANGE {length}]"))
+        assert families_of(con) == ["_cql_family_1", "_cql_family_2", "_cql_family_1",
+                                    "_cql_family_2", None, None]  # fmt: skip
+        assert "[RANGE _cql_constants_1._cql_0, at most 256000000]" in con.explain("q0")
+        for n in range(2):
+            con.execute(query(f"p{n}", f"SELECT k FROM s [RANGE 60 SECONDS] WHERE v > {n}"))
+        assert "RANGE 60 SECONDS" in con.explain("p1")
+        for text in ("[RANGE 5 SECONDS OF _cql_constants_1._cql_0]", "[RANGE 5 SECONDS OF r.w]"):
+            with pytest.raises(cqlduck.BindError, match="RANGE ends after its length"):
+                con.execute(query("wrong", f"SELECT k FROM s {text}"))
 
 
 def families_of(con: cqlduck.Connection) -> list[str | None]:

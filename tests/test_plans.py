@@ -122,6 +122,8 @@ def test_a_plan_is_dropped_with_its_query(path: Path) -> None:
 
 def test_statements_of_a_change_that_was_undone_are_stored_by_the_next(path: Path) -> None:
     with cqlduck.connect(path) as con:
+        # the first reader has the settings written, which is a change
+        con.sql("FROM cql.properties")
         con.engine.compiled["sums"].steps.stored.clear()
         con.engine.database.execute("DELETE FROM cql_state.statements WHERE query = 'sums'")
         con.append("s", [(1, 1.0)], at=7)

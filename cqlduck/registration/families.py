@@ -32,7 +32,7 @@ from collections.abc import Sequence
 
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
-from cqlduck.registration.generalizing import Generalized, generalized, is_as
+from cqlduck.registration.generalizing import Generalized, generalized, is_as, value
 from cqlduck.registration.names import is_unused
 from cqlduck.registration.options import assign, longest, options_of, retention_of, sharing_of
 from cqlduck.rewrite.bind.macros import Captured
@@ -106,6 +106,11 @@ def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
         shape: The shape of a query.
         types: The types; none if the queries of the family have no constants of their own.
     """
+    try:
+        for constant in shape.constants:
+            value(engine, constant)
+    except Error:
+        return False  # to compile it says what is wrong, and where
     pairs = zip(shape.constants, types, strict=False)
     texts = [(c.sql, kind) for c, kind in pairs if c.kind == "text" and kind != "VARCHAR"]
     checks = [f"TRY_CAST({sql} AS {kind}) IS NOT NULL" for sql, kind in texts]
@@ -382,7 +387,7 @@ def _enter(
     shown = "NULL"
     if since is not None and f".{SINCE}" in family.body:
         shown = answers.shown(clock, f"{since}::BIGINT")
-    values = [f"{number}", shown, *(constant.sql for constant in shape.constants)]
+    values = [f"{number}", shown, *(value(engine, constant) for constant in shape.constants)]
     rows = arrivals.Arrivals(
         "(SELECT 1) AS one",
         tuple(

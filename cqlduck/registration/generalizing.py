@@ -40,7 +40,7 @@ from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.text.constants import Constant
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, Shape
-from cqlduck.rewrite.text.time import Instant
+from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import quoted
@@ -176,6 +176,11 @@ def _type(engine: Engine, items: dict[str, exp.Table], constant: Constant) -> st
     """
     if constant.place == "listed":
         return constant.literal_type
+    if constant.place == "window":
+        # windows over the answers of others need their elements kept for as long as the limit
+        item = items.get(constant.column[0])
+        is_own = item is not None and item.name.lower() in engine.catalogue.inputs
+        return constant.exact_type if is_own else None
     if not constant.column:
         return constant.exact_type
     *where, name = (part.lower() for part in constant.column)
@@ -209,3 +214,14 @@ def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
     own = [column for column in compiled.columns if not column.name.startswith("_cql_")]
     has_member = any(column.name == MEMBER for column in compiled.columns)
     return tuple(own) == like.columns and has_member
+
+
+def value(engine: Engine, constant: Constant) -> str:
+    """Return a constant as it stands in the relation, as SQL.
+
+    Raises:
+        Error: The range of a window that there cannot be.
+    """
+    if constant.place != "window":
+        return constant.sql
+    return str(engine.clock.instants(parse_duration(constant.sql)))

@@ -23,6 +23,7 @@ from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.names import DATABASE, SCHEMA
 from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.shapes import WIDTH
 from cqlduck.rewrite.text.spelling import suggestion
 
 CONSTANT_FUNCTIONS = (
@@ -81,6 +82,8 @@ def bind_table(context: Context, tree: exp.Table, scope: Scope, ctes: Ctes) -> N
         plan = windowed(context.catalog, stream, window, alias, pairs)
         if instant is not None:
             plan, pairs = _public_instant(context.catalog, plan, instant, pairs)
+        if window is not None and window.widths:
+            pairs = (*pairs, (WIDTH, Column(f"{alias}.{WIDTH}", "BIGINT")))
     scope.add(Item(alias, plan, pairs), place)
 
 

@@ -22,10 +22,12 @@ from cqlduck.rewrite.plan import (
     StreamScan,
     TimeWindow,
     ToStream,
+    VaryingWindow,
     chain_of,
     properties,
 )
 from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.shapes import ALIAS, WIDTH
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import ZERO
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -118,6 +120,13 @@ def _in_brackets(
         return TimeWindow(inner, ZERO)
     if window.unbounded:
         return TimeWindow(inner, None, slide)
+    if window.widths:
+        assert width is not None
+        relation, name = window.widths
+        widths = catalog.lookup(relation) if relation.startswith(ALIAS) else None
+        if widths is None:
+            raise BindError("RANGE ends after its length", hint="as in [RANGE 5 MINUTES]")
+        return VaryingWindow(inner, widths, name, width, half_open, f"{alias}.{WIDTH}")
     written = None
     if window.range is not None and window.range.microseconds is not None and not window.where:
         written = " ".join(window.text.upper().split()) + "]"

@@ -54,6 +54,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     derived_once,
     properties,
 )
@@ -104,6 +105,11 @@ def identity(node: Plan) -> Identity:
         case Aggregate():
             (only,) = inputs
             return _aggregate(node, only)
+        case VaryingWindow():
+            (only,) = inputs
+            edge = node.limit, node.half_open
+            own = digest("varying", node.widths.number, node.column, *edge, only.id)
+            return Identity(own, {**only.meanings, node.name: digest("width", own)})
         case _:
             (only,) = inputs
             return Identity(digest(*_parameters(node, only), only.id), only.meanings)

@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan.nodes import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     fill_inputs,
     place_in,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "ToStream",
     "Trace",
     "UnionAll",
+    "VaryingWindow",
     "bottom_up",
     "chain_of",
     "derived_once",

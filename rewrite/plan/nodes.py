@@ -6,7 +6,7 @@ about it in `properties`. Names of columns are unique inside a node (without reg
 expression over a node's columns needs no qualifiers. A node without a meaning cannot be built.
 
 Stream → stream: `Sample`.
-Stream → relation: `TimeWindow`, `RowWindow`.
+Stream → relation: `TimeWindow`, `VaryingWindow`, `RowWindow`.
 Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
 `Difference`, `SetOperation`, and `Recompute` for SQL without a law of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
@@ -211,6 +211,41 @@ class TimeWindow(_LikeInput):
         if self.width is None:
             return None
         return Duration(self.width + 1 + (self.slide or 0))
+
+
+@dataclass(frozen=True)
+class VaryingWindow(_OnInput):
+    """The windows `[RANGE w]` for each w that a column of a relation has ever had, together.
+
+    A tuple is there once for each w, which stands in a last column, from its timestamp t up to
+    before t+w+1. A w that is new has what had come before: who reads it leaves out what it should
+    not have, as all readers join with the relation.
+
+    Args:
+        input: A stream.
+        widths: The relation.
+        column: Its column, in instants.
+        limit: Which none of these exceeds.
+        half_open: Whether the ranges are (τ−w, τ] (setting `window_edge`).
+        name: The name of the last column.
+    """
+
+    input: Stream
+    widths: Source
+    column: str
+    limit: Duration
+    half_open: bool
+    name: str
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the stream, and w."""
+        return (*self.input.columns, Column(self.name, "BIGINT"))
+
+    @property
+    def reach(self) -> Duration:
+        """How many instants after its timestamp a tuple can matter at most."""
+        return Duration(self.limit + 1)
 
 
 @dataclass(frozen=True)
@@ -543,6 +578,7 @@ Plan = (
     | Sample
     | RelationScan
     | TimeWindow
+    | VaryingWindow
     | RowWindow
     | Filter
     | During

@@ -37,6 +37,7 @@ from cqlduck.rewrite.plan.nodes import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
 )
 from cqlduck.rewrite.plan.traversal import chain_of, derived_once
 from cqlduck.rewrite.text.time import Duration
@@ -183,6 +184,17 @@ def _frame_width(plan: TimeWindow) -> Duration | None:
     if plan.slide is not None or (plan.half_open and plan.width == 0):
         return None
     return Duration(plan.width - 1) if plan.half_open else plan.width
+
+
+@_derived.register
+def _varying_window(plan: VaryingWindow, stream: Properties) -> Properties:
+    is_single = _has_single_elements(plan.input)
+    return Properties(
+        has_unit_weights=is_single,
+        has_groups=stream.has_groups,
+        is_compact=is_single,
+        not_null=stream.not_null | {plan.name},
+    )
 
 
 @_derived.register

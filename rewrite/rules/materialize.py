@@ -21,6 +21,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     on_children,
     properties,
 )
@@ -44,7 +45,7 @@ def materialize(plan: Plan) -> Plan:
             return on_children(plan, _kept)
         case ToStream(kind="rstream") if not properties(plan.input).is_instantaneous:
             return on_children(plan, _kept)
-        case TimeWindow() | RowWindow() | Sample():
+        case TimeWindow() | VaryingWindow() | RowWindow() | Sample():
             return on_children(plan, _kept_stream)
         case _:
             return plan
@@ -52,7 +53,7 @@ def materialize(plan: Plan) -> Plan:
 
 def _kept(plan: Plan) -> Plan:
     match plan:
-        case TimeWindow() | RowWindow() | RelationScan() | Trace():
+        case TimeWindow() | VaryingWindow() | RowWindow() | RelationScan() | Trace():
             return plan
         case Aggregate() | Distinct() | SetOperation() | Net(is_kept=True):
             return plan

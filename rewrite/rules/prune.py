@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     on_children,
     properties,
     unique,
@@ -94,7 +95,7 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
             return plan
         case RowWindow():
             below = needed | set(plan.partition_by)
-        case TimeWindow() | Sample():
+        case TimeWindow() | VaryingWindow() | Sample():
             below = needed
         case UnionAll():
             shown = _listed(plan.columns, needed)

@@ -50,6 +50,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     properties,
 )
 from cqlduck.rewrite.relalg import Rows
@@ -257,8 +258,8 @@ def without_past(plan: Plan) -> Iterator[Plan]:
         case Trace() if not properties(plan).is_instantaneous:
             yield plan
         case (
-            Sample() | TimeWindow() | Filter() | During() | Project() | Join() | UnionAll()
-            | Difference() | ToStream() | Trace()
+            Sample() | TimeWindow() | VaryingWindow() | Filter() | During() | Project() | Join()
+            | UnionAll() | Difference() | ToStream() | Trace()
         ):  # fmt: skip
             for child in plan.children:
                 yield from without_past(child)

@@ -35,6 +35,7 @@ from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
 from cqlduck.rewrite.operators.top_k import TopK, can_choose
 from cqlduck.rewrite.operators.traces import Log, Moments
+from cqlduck.rewrite.operators.varying_windows import VaryingStub
 from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.algebra import aggregations
 from cqlduck.rewrite.physical.evaluators import fits_panes, is_one_frame, window_of_its_own
@@ -63,6 +64,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
+    VaryingWindow,
     bottom_up,
     guards,
     properties,
@@ -137,6 +139,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     Sample: (Alternative(Sampling),),
     During: (Alternative(Cut),),
     TimeWindow: (Alternative(Stub),),
+    VaryingWindow: (Alternative(VaryingStub),),
     RowWindow: (
         Alternative(LastRow, _shows_last_row, "ROWS 1 that no aggregate frames"),
         Alternative(LastRows),

@@ -33,6 +33,7 @@ from cqlduck.rewrite.plan import (
     StreamScan,
     TimeWindow,
     ToStream,
+    VaryingWindow,
     properties,
     unique,
 )
@@ -184,6 +185,8 @@ def bound_of(node: Plan) -> Bound:
             if node.width is None:
                 return bound_of(node.input)
             return Bound(Growth.WINDOW, (_window(node),))
+        case VaryingWindow():
+            return Bound(Growth.WINDOW, (_window(node),))
         case RowWindow():
             if node.partition_by and node.width is None:
                 keys = ", ".join(map(_public, node.partition_by))
@@ -257,11 +260,11 @@ def _elements(stream: str) -> Bound:
     )
 
 
-def _window(node: TimeWindow | RowWindow) -> str:
+def _window(node: TimeWindow | VaryingWindow | RowWindow) -> str:
     return f"{_stream(node)} {describe(node)}"
 
 
-def _stream(node: TimeWindow | RowWindow) -> str:
+def _stream(node: TimeWindow | VaryingWindow | RowWindow) -> str:
     *_, source = chain_of(node.input)
     return source.source.name if isinstance(source, StreamScan) else "a subquery"
 

@@ -60,23 +60,30 @@ _BINDS_TIGHTER = frozenset(
 """Tokens of an expression that a comparison beside it does not split."""
 
 
+Place = Literal["column", "where", "having", "listed", "window"]
+"""Where a constant stands: see `Constant.place`."""
+
+
 @dataclass(frozen=True)
 class Constant:
     """A constant that is cut out.
 
     Attributes:
         place: 'column' (compared with a column, in WHERE), 'where' or 'having' (compared with
-            another expression), or 'listed' (an item of the SELECT list).
-        column: The column that it is compared with, as written: one name or two; or nothing.
-        kind: 'whole' (a number of digits alone), 'decimal' or 'text'.
+            another expression), 'listed' (an item of the SELECT list), or 'window' (the range of a
+            window).
+        column: The column that it is compared with, as written: one name or two; or what the item
+            of FROM is called on which the window stands; or nothing.
+        kind: 'whole' (a number of digits alone), 'decimal' or 'text'; 'whole' of a window.
         digits: How many digits a number has.
         scale: How many digits a decimal has behind its point.
         sql: The constant, as SQL.
         start: Where it begins in the text.
         end: Where it ends there.
+        limit: Of a window, the longest range of a window of the same shape.
     """
 
-    place: Literal["column", "where", "having", "listed"]
+    place: Place
     column: tuple[str, ...]
     kind: Literal["whole", "decimal", "text"]
     digits: int
@@ -84,10 +91,13 @@ class Constant:
     sql: str
     start: int
     end: int
+    limit: str = ""
 
     @property
     def key(self) -> str:
         """What stays of it in the key of a shape."""
+        if self.place == "window":
+            return f"?RANGE {self.limit}"
         if self.place == "listed":
             return f"?{self.literal_type}"
         return f"?{self.kind}{self.scale or ''}"
@@ -120,6 +130,43 @@ def listed(tokens: Sequence[Token]) -> Iterator[Constant]:
         found = _constant((), item[:-2], "listed")
         if found is not None and (found.kind != "whole" or found.digits <= MAX_LISTED_DIGITS):
             yield found
+
+
+def ranged(tokens: Sequence[Token]) -> Iterator[Constant]:
+    """Yield the ranges of windows in FROM: a whole number, which may have a unit.
+
+    >>> from cqlduck.rewrite.text.tokens import tokenize
+    >>> found = ranged(tokenize("s [RANGE 90 SECONDS] AS x, u [RANGE 5], v [RANGE 9 SLIDE 3]"))
+    >>> [(constant.column, constant.sql, constant.limit) for constant in found]
+    [(('x',), '90 SECONDS', '256 SECONDS'), (('u',), '5', '16')]
+    """
+    for place, token in enumerate(tokens):
+        if token.token_type != TokenType.L_BRACKET or not place:
+            continue
+        word, number, *rest = tokens[place + 1 : place + 5]
+        if word.text.upper() != "RANGE" or number.token_type != TokenType.NUMBER:
+            continue
+        unit = [] if rest and rest[0].token_type == TokenType.R_BRACKET else rest[:1]
+        closing = place + 3 + len(unit)
+        if closing >= len(tokens) or tokens[closing].token_type != TokenType.R_BRACKET:
+            continue
+        if not number.text.isdigit() or not 0 < int(number.text) < 10**MAX_LISTED_DIGITS:
+            continue
+        behind = [t for t in tokens[closing + 1 : closing + 3] if t.token_type != TokenType.ALIAS]
+        is_named = behind and behind[0].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        called = behind[0] if is_named else tokens[place - 1]
+        words = [number.text, *(one.text.upper() for one in unit)]
+        limit = " ".join([str(_limit(int(number.text))), *words[1:]])
+        start, end = number.start, tokens[closing - 1].end + 1
+        yield Constant("window", (called.text,), "whole", 0, 0, " ".join(words), start, end, limit)
+
+
+def _limit(width: int) -> int:
+    """Return the least power of four that a length does not exceed."""
+    limit = 1
+    while limit < width:
+        limit *= 4
+    return limit
 
 
 def parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -210,7 +257,7 @@ def _column(tokens: Sequence[Token]) -> tuple[str, ...] | None:
 def _constant(
     column: tuple[str, ...],
     tokens: Sequence[Token],
-    place: Literal["column", "where", "having", "listed"],
+    place: Place,
 ) -> Constant | None:
     """Return a constant, if tokens are one."""
     is_negative = len(tokens) == 2 and tokens[0].token_type == TokenType.DASH

@@ -3,8 +3,8 @@
 Two queries have one shape if their texts differ in constants alone. One plan can then compute both:
 the constants become a relation, a row for each query, with which the plan joins.
 
-What is cut out is in `constants`; all else is part of the shape. A text has several shapes, which
-cut out less and less: where the first cannot be generalized, the next one may. They are read from
+What is cut out is in `constants`; all else is part of the shape. A text has several shapes: where
+the first cannot be generalized, or no other query has it, the next one may do. They are read from
 the tokens: the text of a further query of a known shape need not be parsed.
 
 A query has a shape with constants only if nothing in it may look at rows of several queries at
@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.rewrite.text.constants import NESTING, Constant, compared, listed
+from cqlduck.rewrite.text.constants import NESTING, Constant, compared, listed, ranged
 from cqlduck.rewrite.text.tokens import tokenize
 
 ALIAS = "_cql_constants"
@@ -26,6 +27,9 @@ ALIAS = "_cql_constants"
 
 MEMBER, SINCE = "_cql_member", "_cql_since"
 """Its columns: the number of the member, and the instant after which the member begins."""
+
+WIDTH = "_cql_width"
+"""The column of a window of several lengths that has these."""
 
 _CLAUSES = (
     TokenType.FROM,
@@ -111,13 +115,19 @@ class Shape:
         if not self.has_star:
             inserted.append((self.list_end, f", {ALIAS}.{MEMBER}"))
         inserted.append((self.relation_at, f", {relation} AS {ALIAS}"))
+        conditions = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]
         for place, constant in enumerate(self.constants):
-            inserted.append((constant.start, f"{ALIAS}.{column_of(place)}"))
-        begins = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]
-        if begins and self.where_end is None:
-            inserted.append((self.relation_at, f" WHERE {' AND '.join(begins)}"))
+            column = column_of(place)
+            if constant.place == "window":
+                inserted.append((constant.start, f"{constant.limit} OF {relation}.{column}"))
+                item = exp.to_identifier(constant.column[0], quoted=True).sql("duckdb")
+                conditions.append(f"{item}.{WIDTH} = {ALIAS}.{column}")
+            else:
+                inserted.append((constant.start, f"{ALIAS}.{column}"))
+        if conditions and self.where_end is None:
+            inserted.append((self.relation_at, f" WHERE {' AND '.join(conditions)}"))
         elif self.where_end is not None:
-            inserted += [(self.where_end, f" AND {condition}") for condition in begins]
+            inserted += [(self.where_end, f" AND {condition}") for condition in conditions]
         keys = ", ".join(self._keys())
         if is_global:
             behind = self.relation_at if self.where_end is None else self.where_end
@@ -147,15 +157,21 @@ def column_of(place: int) -> str:
 
 
 def shapes_of(text: str) -> tuple[Shape, ...]:
-    """Return the shapes of a query, from that with the most constants to that with none.
+    """Return the shapes of a query: the better ones first, if other queries have them.
 
-    >>> most, plain, equal = shapes_of("SELECT 7 AS n, k FROM s [NOW] WHERE v > 5 AND k = 'a'")
+    These are that with all constants but the ranges of windows, which cost a join; that with the
+    constants beside columns; that with none; and that with all.
+
+    >>> text = "SELECT 7 AS n, k FROM s [RANGE 60] WHERE v > 5 AND k = 'a'"
+    >>> most, plain, equal, ranged = shapes_of(text)
     >>> [constant.sql for constant in most.constants]
     ['7', '5', "'a'"]
     >>> [constant.sql for constant in plain.constants]
     ['5', "'a'"]
     >>> equal.key == equal.words
     True
+    >>> [constant.sql for constant in ranged.constants]
+    ['7', '60', '5', "'a'"]
     >>> print(plain.generalized("c", (), None, is_global=False).partition(" WHERE ")[2])
     v > _cql_constants._cql_0 AND k = _cql_constants._cql_1
 
@@ -171,6 +187,8 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     first, is_operator = _list_of(tokens, clauses[TokenType.FROM][0])
     last = clauses[TokenType.FROM][0] - (2 if is_operator else 1)
     found = list(listed(tokens[first : last + 1]))
+    begin, end = clauses[TokenType.FROM]
+    ranges = list(ranged(tokens[begin + 1 : end]))
     for clause, place in ((TokenType.WHERE, "where"), (TokenType.HAVING, "having")):
         if clause in clauses:
             begin, end = clauses[clause]
@@ -180,14 +198,19 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     if TokenType.GROUP_BY in clauses:
         begin, end = clauses[TokenType.GROUP_BY]
         by_all = [t.text.upper() for t in tokens[begin + 1 : end]] == ["ALL"]
-    shapes = []
-    for constants in dict.fromkeys((tuple(found), tuple(c for c in found if c.column))):
-        if constants:
+    everything = sorted([*found, *ranges], key=lambda one: one.start)
+    beside_columns = [one for one in found if one.place == "column"]
+    shapes: dict[str, Shape] = {}
+    for constants in (found, beside_columns, [], everything):
+        key = _key(tokens, constants)
+        if not constants:
+            shapes.setdefault(key, equal)
+        elif constants is not everything or ranges:
             shape = Shape(
                 text,
-                _key(tokens, constants),
+                key,
                 words,
-                constants,
+                tuple(constants),
                 ends[TokenType.FROM],
                 tokens[first].start,
                 tokens[last].end + 1,
@@ -197,14 +220,14 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
                 ends.get(TokenType.GROUP_BY),
                 by_all,
             )
-            shapes.append(shape)
-    return (*shapes, equal)
+            shapes.setdefault(key, shape)
+    return tuple(shapes.values())
 
 
 def shape_of(text: str, key: str) -> Shape:
     """Return the shape of a query that has a key; if none has, that without constants."""
-    shapes = shapes_of(text)
-    return next((shape for shape in shapes if shape.key == key), shapes[-1])
+    shapes = {shape.key: shape for shape in shapes_of(text)}
+    return shapes.get(key) or next(one for one in shapes.values() if not one.constants)
 
 
 def _key(tokens: Sequence[Token], constants: Sequence[Constant]) -> str:

@@ -19,7 +19,11 @@ WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUM
 
 @dataclass(frozen=True)
 class WindowSyntax:
-    """A window as it was written; `unbounded` for RANGE and ROWS UNBOUNDED alike."""
+    """A window as it was written; `unbounded` for RANGE and ROWS UNBOUNDED alike.
+
+    In the text of a family `RANGE w OF relation.column` has the ranges in a column, up to w, in
+    `widths`.
+    """
 
     offset: int
     range: WrittenDuration | None = None
@@ -31,6 +35,7 @@ class WindowSyntax:
     slide_rows: int | None = None
     partition_by: tuple[tuple[tuple[str, ...], int], ...] = ()
     where: exp.Expr | None = None
+    widths: tuple[str, ...] = field(default=(), repr=False)
     text: str = field(default="", compare=False, repr=False)
 
 
@@ -51,7 +56,7 @@ def read_window(text: str, tokens: Sequence[Token], offset: int) -> WindowSyntax
         raise error.at(text, offset) from error
 
 
-_STOPS = ("PRECEDING", "SLIDE", "WHERE", "EVERY", "ROWS", "RANGE")
+_STOPS = ("PRECEDING", "SLIDE", "WHERE", "EVERY", "ROWS", "RANGE", "OF")
 
 
 def _window(reader: Reader, offset: int) -> WindowSyntax:
@@ -82,6 +87,8 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
                     parts["unbounded"] = True
                 else:
                     parts["range"] = reader.duration(_STOPS)
+                    if reader.accept("OF"):
+                        parts["widths"] = tuple(reader.names())
             else:
                 break
             reader.accept("PRECEDING")

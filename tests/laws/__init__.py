@@ -40,7 +40,8 @@ In the statements an input l is these tables, with what the tick has of it (`inp
     l           the lifetimes that stand           alive_l    all that touch it
     s, of a stream: all elements, with `_cql_seq`, the number of the arrival
 
-An operator that is a leaf itself reads what the catalogue has.
+An operator that is a leaf itself reads what the catalogue has, and so does a window of several
+lengths.
 
 `bench` runs the statements tick by tick: deltas, what is asked, upkeep. `mutations` breaks them in
 all ways there are, one at a time. A mutation counts when the block's own data notice it; of an

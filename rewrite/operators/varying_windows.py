@@ -1,0 +1,122 @@
+"""Windows of several lengths over one stream: the instants at which a tuple enters and leaves.
+
+    V(τ) = ⊎ { (t, w) : t of S [RANGE w] (τ) }   over the values w of a column
+
+Queries that differ in the lengths of their windows are one plan, which joins V with the lengths by
+w (docs/sharing.md). A tuple enters once for each w at its timestamp, and leaves at t+w+1
+(half-open: t+w): so what leaves in a tick is, for each w, a range of the stream's store, its stub.
+One join with the lengths reads all of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import VaryingWindow
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    add,
+    after,
+    named,
+    parameter,
+    references,
+    state_table,
+    until,
+)
+from cqlduck.rewrite.relalg.product import joined
+
+_WIDTH = "_cql_w"
+"""What a length is called among those that there are."""
+
+
+class VaryingStub(Operator[VaryingWindow]):
+    """Windows of several lengths: pairs of positions on a stream, not copies of it."""
+
+    def elements(self) -> Rows:
+        """Return what enters and what leaves in the tick."""
+        gone = exp.Neg(this=column(WEIGHT))
+        return Rows.union(
+            [
+                self._stamped(self._entering(), column(TS), column(WEIGHT)),
+                self._stamped(self._leaving(), self._end(), gone),
+            ]
+        )
+
+    def begins(self) -> Rows:
+        """Return the lifetimes that begin in the tick."""
+        return self._living(self._entering())
+
+    def lives(self) -> Rows:
+        """Return the lifetimes that begin in the tick, and the older ones that end in it."""
+        older = self._leaving().where(until(column(TS), parameter("t0")))
+        return Rows.union([self.begins(), self._living(older)])
+
+    def standing(self) -> Rows:
+        """Return the lifetimes that cover the whole tick."""
+        return self._living(self._between("t1", "t0"))
+
+    def alive(self) -> Rows:
+        """Return the lifetimes that touch the tick."""
+        return self._living(self._between("t0", "t1"))
+
+    def _entering(self) -> Rows:
+        """Return the elements that enter in the tick, once for each length."""
+        rows = self.writer.rows(self.node.input, parameter("t0"), parameter("t1"))
+        return self._each(rows, ())
+
+    def _leaving(self) -> Rows:
+        """Return the elements that leave in the tick, with the length of the window."""
+        within = after(column(TS), self._left("t0")), until(column(TS), self._left("t1"))
+        return self._each(self._reached("t1"), within)
+
+    def _between(self, left: str, entered: str) -> Rows:
+        """Return the elements that have entered by one end of the tick, not left by the other."""
+        return self._each(self._reached(entered), [after(column(TS), self._left(left))])
+
+    def _reached(self, bound: str) -> Rows:
+        """Return the elements up to one end of the tick that the longest window reaches."""
+        low = add(parameter("t0"), -self.node.reach)
+        return self.writer.rows(self.node.input, low, parameter(bound), span=self.node.reach)
+
+    def _each(self, rows: Rows, conditions: Sequence[exp.Expr]) -> Rows:
+        """Return rows, once for each length for which conditions hold, with the length."""
+        node = self.node
+        distinct = (
+            exp.select(named(column(node.column), _WIDTH))
+            .distinct()
+            .from_(state_table(node.widths.table), copy=False)
+        )
+        lengths = Rows.given(distinct, [_WIDTH], "lengths")
+        if node.half_open:
+            # what would leave when it enters is never there
+            lengths = lengths.where(exp.GT(this=column(_WIDTH), expression=exp.Literal.number(0)))
+        shown = [*references(node.input.columns), named(column(_WIDTH), node.name)]
+        listed = [*shown, column(TS), column(WEIGHT)]
+        return joined({"element": rows, "length": lengths}, listed, conditions)
+
+    def _left(self, bound: str) -> exp.Expr:
+        """Return the last timestamp whose elements have left a window by one end of the tick."""
+        # each side of the comparison is about one side of the join, so that DuckDB can sort them
+        last = exp.Sub(this=parameter(bound), expression=column(_WIDTH))
+        return last if self.node.half_open else add(last, -1)
+
+    def _end(self) -> exp.Expr:
+        """Return when an element leaves the window whose length stands beside it."""
+        end = exp.Add(this=column(TS), expression=column(self.node.name))
+        return end if self.node.half_open else add(end, 1)
+
+    def _stamped(self, rows: Rows, instant: exp.Expr, weight: exp.Expr) -> Rows:
+        listed = [*references(self.node.columns), named(instant, TS), named(weight, WEIGHT)]
+        return rows.project(listed, "stream")
+
+    def _living(self, rows: Rows) -> Rows:
+        listed = [*references(self.node.columns), named(column(TS), ENTER)]
+        return rows.project([*listed, named(self._end(), LEAVE), column(WEIGHT)], "stream")
