@@ -17,6 +17,7 @@ from cqlduck.rewrite.statements.filling import Filled
 from cqlduck.state import inspection, synopses
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.filling import Limit, fill
 
 Known = Mapping[str, tuple[Synopsis, ...]]
 """The caches that there are, by name of the query."""
@@ -66,7 +67,13 @@ class Caches:
         return self.kept.get(query, ())
 
     def prepare(
-        self, query: Query, wanted: Sequence[Filled], instants: Mapping[str, int], *, is_first: bool
+        self,
+        query: Query,
+        wanted: Sequence[Filled],
+        instants: Mapping[str, int],
+        limit: Limit | None,
+        *,
+        is_first: bool,
     ) -> tuple[Fill, ...]:
         """Have the caches be there that a tick is about to read, and no others; inside of it.
 
@@ -74,10 +81,14 @@ class Caches:
             query: The query.
             wanted: The caches.
             instants: The parameters of the tick, whose names are bound.
+            limit: What it may take to fill one; None is any.
             is_first: Whether it is the first of the query, before which nothing stands.
 
         Returns:
             The caches that were filled.
+
+        Raises:
+            LimitExceeded: To fill one would take more. The tick has to be undone.
         """
         names = {one.name for one in self.of(query.name)}
         if names == {one.synopsis.name for one in wanted}:
@@ -89,8 +100,7 @@ class Caches:
                 started, rows = time.perf_counter(), 0
                 synopses.make(self.database, query.name, one.synopsis)
                 if not is_first:
-                    given = {name: instants[name] for name in one.parameters}
-                    ((rows,),) = self.database.execute(one.sql, given)
+                    rows = fill(self.database, one, instants, limit)
                 seconds = time.perf_counter() - started
                 fills.append(Fill(one.synopsis.operator, rows, seconds))
         self._know(query.name, tuple(one.synopsis for one in wanted))

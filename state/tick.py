@@ -24,6 +24,7 @@ from cqlduck.state.arrow import ones
 from cqlduck.state.caches import Caches, Fill
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.filling import Limit
 from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
@@ -52,6 +53,11 @@ class Chosen(Protocol):
     @property
     def wants_steps(self) -> bool:
         """Whether it is to be counted what each statement takes."""
+        ...
+
+    @property
+    def fill_limit(self) -> Limit | None:
+        """What it may take to fill a cache; None is any."""
         ...
 
     def is_default(self, point: str, operator: int) -> bool:
@@ -192,7 +198,8 @@ class Tick:
         if chosen.form.caches or self.caches.of(query.name):
             caches = compiled.steps.fills(chosen.form)
             began = wall.perf_counter()
-            fills = self.caches.prepare(query, caches, values, is_first=is_first)
+            limit = chosen.fill_limit
+            fills = self.caches.prepare(query, caches, values, limit, is_first=is_first)
             filling = wall.perf_counter() - began
         running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()

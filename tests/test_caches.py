@@ -21,7 +21,8 @@ from cqlduck.rewrite.plan import Join, unique
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.segments import CACHES, segments_of, segments_text
 from cqlduck.rewrite.statements.ordered import JoinCaches
-from cqlduck.streamon import caching, modelled
+from cqlduck.state.filling import Limit
+from cqlduck.streamon import caching, modelled, streamon
 from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs, disjoint, least
 from cqlduck.streamon.join_orders import Matches
 
@@ -484,6 +485,48 @@ def test_a_cache_is_made_because_it_is_expected_to_save(
         assert ("caches", "none", "2+3", "measured") == (point, before, after, by)
         assert "2+3 has some" in reason
         assert reason in adaptive.explain("q")
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "what"),
+    [(100, 60.0, "it has more than 100 rows"), (10**9, 0.0, "to fill it took longer than 0.00 s")],
+)
+def test_a_cache_that_takes_more_than_it_may_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, rows: int, seconds: float, what: str
+) -> None:
+    """The model errs: the tick is undone with the cache, runs without it, and the log says so."""
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(streamon, "fill_limit", lambda _: Limit(rows, seconds))
+    answers = []
+    for adaptive in (False, True):
+        with cqlduck.connect(adaptive=adaptive) as con:
+            choices.measure(con)
+            con.engine.streamon.budget.fraction = 1e9
+            con.execute(f"{SCHEMA} CREATE CONTINUOUS QUERY q AS {SLOW}")
+            con.pin("stages", "staged")
+            slow_and_fast(con, range(14))
+            answers.append(elements(con))
+            assert [] == cached(con)
+            if adaptive:
+                logged = con.sql(
+                    "SELECT from_option, to_option, reason FROM cql.plan_log "
+                    "WHERE point = 'caches' ORDER BY number"
+                ).fetchall()
+                # it is not made again as long as what was found stays as it is
+                assert [
+                    ("none", "2+3", "expected to save"),
+                    ("2+3", "none", f"given up: {what}"),
+                ] == logged
+                ((fills, back, option),) = con.sql(
+                    "SELECT fills, taken_back, option FROM cql.adaptivity WHERE point = 'caches'"
+                ).fetchall()
+                assert (1, 1, "none") == (fills, back, option)
+                # what a user wants is made whatever it takes
+                con.pin(CACHES, "2+3", "q")
+                slow_and_fast(con, range(14, 16))
+                assert ["2+3"] == cached(con)
+                assert_right(con)
+    assert answers[0] == answers[1]
 
 
 def policy(con: cqlduck.Connection) -> tuple[caching.JoinCaching, Costs]:

@@ -20,6 +20,7 @@ from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, arrived, catalog_rows
 from cqlduck.state.catalog import Query
+from cqlduck.state.filling import LimitExceeded
 
 Result = TypeVar("Result")
 
@@ -143,12 +144,14 @@ class Failing(Ticking):
         return found[0]
 
     def _try_alone(self, name: str, until: Instant) -> Exception | None:
-        try:
-            with self.changing():
-                self._advance(self._alone(name, until), until)
-        except duckdb.Error as error:
-            return of_the_query(error)
-        return None
+        while True:
+            try:
+                with contextlib.suppress(LimitExceeded), self.changing():
+                    self.streamon.give_up()
+                    self._advance(self._alone(name, until), until)
+                    return None
+            except duckdb.Error as error:
+                return of_the_query(error)
 
     def _alone(self, name: str, until: Instant) -> Query:
         """Return a query that is about to run alone, and close its relations, inside a change."""

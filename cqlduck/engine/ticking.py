@@ -7,6 +7,7 @@ of what is to run; housekeeping. A query that fails ends the tick, see `failing`
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time as wall
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -27,6 +28,7 @@ from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import quoted
+from cqlduck.state.filling import LimitExceeded
 from cqlduck.state.input_buffer import Buffered, Place, Stay
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
@@ -85,10 +87,20 @@ class Ticking(Core):
         self, before: Callable[[], Instant | None]
     ) -> tuple[Instant | None, tuple[str, Exception] | None]:
         """Return what `before` did, and the query that failed with its error, or None."""
+        while True:
+            # each time without one cache more
+            with contextlib.suppress(LimitExceeded):
+                return self._try_once(before)
+
+    def _try_once(
+        self, before: Callable[[], Instant | None]
+    ) -> tuple[Instant | None, tuple[str, Exception] | None]:
+        """Do what `_try_tick` does, unless a cache exceeds its limit: then all is undone."""
         current: list[str] = []
         bound: Instant | None = None
         try:
             with self.changing(), self.input_buffer.open():
+                self.streamon.give_up()
                 with self.database.part(INGEST):
                     bound = before()
                 self._tick(current, bound)
@@ -277,9 +289,12 @@ class Ticking(Core):
         is_large = self._taken > MEDIUM_TICK_ELEMENTS
         may_wait = database.in_memory and not (amends or self.on_tick or is_large)
         may_wait = may_wait and not catalogue.readers(query) and chosen.is_default(OUTPUT)
-        ran = self.tick.run(
-            Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait), buffered
-        )
+        plan = Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait)
+        try:
+            ran = self.tick.run(plan, buffered)
+        except LimitExceeded as error:
+            self.streamon.exceeded(chosen, error)
+            raise
         self.streamon.saw(chosen, query, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)
         return ran.elements

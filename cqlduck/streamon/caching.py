@@ -19,7 +19,9 @@ from typing import Any, ClassVar
 from cqlduck.rewrite.plan.segments import Segment, Segments, segments_of_text, segments_text
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.rewrite.statements.probes import MET_TUPLES
+from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
+from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.cache_costs import Costs, least
 from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
@@ -38,8 +40,18 @@ FILLING_FRACTION = 0.1
 As it saves a tenth of the time to come, it has paid for itself when ticks have run as long again.
 """
 
+LEAST_LIMIT_SECONDS, LIMIT_RATIO = 1.0, 2.0
+"""After how many seconds filling a cache is given up at the earliest, and after how many times what
+`FILLING_FRACTION` allows."""
+
 KNOWN_TICKS = 8
 """From how many of the last probes it follows how many rows a delta has."""
+
+
+def fill_limit(budget: Budget) -> Limit:
+    """Return what it may take to fill a cache, whatever the model said."""
+    allowed = LIMIT_RATIO * FILLING_FRACTION * budget.ticks
+    return Limit(MAX_ROWS, max(LEAST_LIMIT_SECONDS, allowed))
 
 
 @dataclass

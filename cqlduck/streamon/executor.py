@@ -7,7 +7,7 @@ What it chooses in a transaction that is undone is undone too. In a file
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from cqlduck.rewrite.text.time import Instant
@@ -74,6 +74,8 @@ class Executor:
         self.reoptimizer = reoptimizer
         self.adapts = adapts
         self.ledger = Ledger(database)
+        self.barred: Set[tuple[Point, str]] = frozenset()
+        """What was taken back because a tick with it was undone, until one has run without."""
         self.recall()
         self.kept = Chosen(choices.load(database))
         self._has_wishes = self._has_some()
@@ -217,7 +219,7 @@ class Executor:
         for seen in self.reoptimizer.decided(point):
             self.ledger.note(point, seen, instant)
             self._profile(point)
-        if proposal is None:
+        if proposal is None or (point, proposal.option) in self.barred:
             return standing.option
         if not proposal.is_trial:
             self._switch(point, proposal, MEASURED, instant)
@@ -227,6 +229,29 @@ class Executor:
         """Return the option that stands at a point, whatever a trial ran; None before any tick."""
         found = self.kept.choices.get(point)
         return None if found is None else found.option
+
+    def is_wanted(self, point: Point) -> bool:
+        """Return whether a user wants an option of a point."""
+        wishes = (Point(point.name, owner, None, None) for owner in (point.owner, None))
+        return any(wish in self.kept.choices for wish in wishes)
+
+    def give_up(self, point: Point, option: str, reason: str, instant: Instant | None) -> None:
+        """Take an option back because of which a tick was undone, and log that; inside a change.
+
+        Args:
+            point: The point.
+            option: The option, which may stand already, or was chosen in the tick.
+            reason: Why.
+            instant: The frontier before the tick.
+        """
+        self.reoptimizer.refuse(point, option)
+        self.barred = {*self.barred, (point, option)}
+        before = self.standing(point) or KINDS[point.name].options[0]
+        if before == option:
+            before = KINDS[point.name].options[0]
+        else:
+            self._switch(point, Proposal(option, reason="expected to save"), MEASURED, instant)
+        self._switch(point, Proposal(before, reason=reason, returns=True), MEASURED, instant)
 
     def _wish(self, point: Point, facts: Facts) -> str | None:
         """Return what a user wants at a point, or None; what is said of one owner counts first."""

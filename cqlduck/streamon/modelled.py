@@ -293,6 +293,11 @@ class Modelled(Policy):
         reason = _erred(switch, taken)
         return Proposal(switch.before, False, reason, taken, switch.seconds, returns=True)
 
+    def refuse(self, option: str) -> None:
+        """Have an option not run until what was found has moved, because it cannot."""
+        self._refused[option] = self.drops()
+        self._switch, self._since, self.is_due = None, None, False
+
     def _observe(self, seen: Observation) -> None:
         self._decided.append(seen)
         self.regions.seen.append(seen)

@@ -63,6 +63,12 @@ class Reoptimizer:
         policy = self._policies.get(point)
         return json.dumps(policy.state()) if isinstance(policy, Modelled) else None
 
+    def refuse(self, point: Point, option: str) -> None:
+        """Have an option of a point not run until what was found has moved."""
+        policy = self._policies.get(point)
+        if isinstance(policy, Modelled) and policy.probes:
+            policy.refuse(option)
+
     def profiled(self) -> list[Point]:
         """Return the points whose policies have found something that is to be stored."""
         known = self._policies.items()

@@ -19,11 +19,13 @@ from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
+from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
+from cqlduck.streamon.caching import fill_limit
 from cqlduck.streamon.executor import Choices, Executor
 from cqlduck.streamon.points import (
     KINDS,
@@ -75,6 +77,14 @@ class Chosen:
         """The probes that are to run after the statements."""
         return [one.wanted for one in self.asked if one.wanted is not None]
 
+    @property
+    def fill_limit(self) -> Limit | None:
+        """What it may take to fill a cache; None is any, where a user wants caches."""
+        mine = [one for one in self.asked if one.site.kind == CACHES]
+        if any(self.executor.is_wanted(one.point) for one in mine):
+            return None
+        return fill_limit(self.executor.profiler.budget)
+
     def is_default(self, point: str, operator: int | None = None) -> bool:
         """Return whether a point of the query, or of an operator, has its default option."""
         where = Point(point, self.query, operator)
@@ -116,6 +126,7 @@ class StreaMon:
         self.written: Mapping[str, tuple[Steps, int]] = {}
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
+        self._exceeded: list[tuple[Asked, LimitExceeded, Instant | None]] = []
         self._sites = Sites(self.executor)
         self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
@@ -292,6 +303,20 @@ class StreaMon:
         if elements > SMALL_TICK_ELEMENTS:
             self._threads = point, option
 
+    def exceeded(self, chosen: Chosen, error: LimitExceeded) -> None:
+        """Remember that a tick is undone because the cache that it chose is too large."""
+        self.budget.looking += error.seconds
+        for one in chosen.asked:
+            if one.site.kind == CACHES and one.site.operator == error.operator:
+                self._exceeded.append((one, error, chosen.instant))
+
+    def give_up(self) -> None:
+        """Take the choices back because of which ticks were undone; inside a change."""
+        for one, error, instant in self._exceeded:
+            self.executor.ledger.filled(one.point, 1, error.seconds)
+            reason = f"given up: {error.what}"
+            self.executor.give_up(one.point, one.option, reason, instant)
+
     def ended(self, seconds: float, queries: int) -> None:
         """Take note of a tick of all queries.
 
@@ -301,6 +326,8 @@ class StreaMon:
         """
         self.budget.ticks += seconds
         self._turns.ended()
+        if self._exceeded:
+            self._exceeded, self.executor.barred = [], frozenset()
         seconds /= max(queries, 1)
         if self._threads is not None:
             point, option = self._threads

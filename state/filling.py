@@ -1,0 +1,106 @@
+"""Fills the cache of a join, within a limit.
+
+A cache is filled in the transaction of a tick, by one join over the stores. How many rows that
+makes is modelled before; where the model errs, the statement ends at a number of rows, or is
+interrupted after a number of seconds. Then the tick is undone with it, and runs once more without
+the cache.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+from cqlduck.errors import DatabaseError
+from cqlduck.rewrite.statements.filling import Filled
+from cqlduck.state.connection import Database
+
+REPEATED_SECONDS = 0.001
+"""After how many seconds a statement is interrupted once more."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What filling a cache may take.
+
+    Attributes:
+        rows: How many rows the cache may have.
+        seconds: How long the statement may run.
+    """
+
+    rows: int
+    seconds: float
+
+
+class LimitExceeded(DatabaseError):
+    """A cache would have more rows, or take longer to be filled, than it may.
+
+    Args:
+        operator: The number of its join.
+        what: What was exceeded, in words.
+        seconds: What was spent on it.
+    """
+
+    def __init__(self, operator: int, what: str, seconds: float) -> None:
+        """Say what was exceeded."""
+        super().__init__(f"the cache of operator {operator} was given up: {what}")
+        self.operator = operator
+        self.what = what
+        self.seconds = seconds
+
+
+def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Limit | None) -> int:
+    """Fill a cache with its content at the frontier; return how many rows it has.
+
+    Args:
+        database: The database, inside the transaction of a tick.
+        one: The cache, which is empty, and the statement.
+        instants: The parameters of the tick.
+        limit: What that may take; None is any.
+
+    Raises:
+        LimitExceeded: It would take more. The transaction has to be undone.
+    """
+    given = {name: instants[name] for name in one.parameters}
+    if limit is None:
+        ((rows,),) = database.execute(one.sql, given)
+        return int(rows)
+    operator, started = one.synopsis.operator, time.perf_counter()
+    try:
+        with _interrupted_after(database.connection, limit.seconds):
+            ((rows,),) = database.execute(f"{one.sql}\nLIMIT {limit.rows + 1}", given)
+    except duckdb.InterruptException as error:
+        # somebody who calls `interrupt` gets another error
+        what = f"to fill it took longer than {limit.seconds:.2f} s"
+        raise LimitExceeded(operator, what, time.perf_counter() - started) from error
+    if rows > limit.rows:
+        what = f"it has more than {limit.rows} rows"
+        raise LimitExceeded(operator, what, time.perf_counter() - started)
+    return int(rows)
+
+
+@contextmanager
+def _interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what a connection runs in the block after some seconds, and nothing behind it."""
+    lock, is_over = threading.Lock(), threading.Event()
+
+    def interrupt() -> None:
+        delay = seconds
+        while not is_over.wait(delay):
+            with lock:
+                if not is_over.is_set():
+                    connection.interrupt()
+            # a statement that is only about to begin forgets it
+            delay = REPEATED_SECONDS
+
+    threading.Thread(target=interrupt, name="cqlduck-limit", daemon=True).start()
+    try:
+        yield
+    finally:
+        with lock:
+            is_over.set()
