@@ -1956,6 +1956,17 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_insertions_enter_as_they_are_where_their_keys_are_free"),
     ),
     *_of(
+        "state/running.py",
+        ("what is undone is committed with the next change",
+         "                if self._has_begun:\n                    with contextlib.suppress",
+         "                if not self._has_begun:\n                    with contextlib.suppress",
+         "test_interrupts.py::test_a_call_that_is_interrupted_before_it_has_committed_did_nothing"),
+        ("a change without a statement begins a transaction",
+         "                    yield True\n",
+         "                    self._begin()\n                    yield True\n",
+         BUFFER + "what_waits_runs_no_statement"),
+    ),
+    *_of(
         "state/pending.py",
         ("a queue is emptied with what is left for later",
          "if self.found.later is None and thing.next_seq - self.since > MAX_DELETED:",

@@ -55,6 +55,19 @@ def test_elements_of_an_instant_stay_in_memory_until_it_closes(con: cqlduck.Conn
     assert [(0, 5.0), (1, 1.0), (2, 2.0)] == sorted(con.table("content").fetchall())
 
 
+def test_what_waits_runs_no_statement(con: cqlduck.Connection) -> None:
+    texts: list[str] = []
+    con.append("r", [(1, 1.0)], at=2)
+    con.engine.database.trace = lambda sql, _: texts.append(sql)
+    con.append("r", [(2, 2.0)], at=2)
+    con.retract("r", [(0, 0.0)], at=2)
+    assert [] == texts
+    con.advance(2)
+    assert ("BEGIN TRANSACTION", "COMMIT") == (texts[0], texts[-1])
+    assert 1 == texts.count("BEGIN TRANSACTION") == texts.count("COMMIT")
+    assert [(1, 1.0), (2, 2.0)] == sorted(con.table("content").fetchall())
+
+
 def test_who_reads_the_queue_finds_them(con: cqlduck.Connection) -> None:
     con.append("r", [(1, 1.0)], at=2)
     shown = con.sql("SELECT k, v, _ts, _op FROM cql_state.pending_r")
