@@ -26,10 +26,10 @@ def con() -> Iterator[cqlduck.Connection]:
         yield made
 
 
-def run(con: cqlduck.Connection, ticks: int, rows: int = 20) -> None:
+def run(con: cqlduck.Connection, ticks: int, rows: int = 20, first: int = 0) -> None:
     """Run ticks that all are measured, as something reads SysStream."""
     con.execute("CREATE CONTINUOUS QUERY watch AS SELECT * FROM SysStream [NOW]")
-    for t in range(ticks):
+    for t in range(first, first + ticks):
         con.append("s", [(i % 4, i) for i in range(rows)], at=t)
         con.advance(t)
 
@@ -180,3 +180,87 @@ def test_the_estimate_follows_from_rows_and_seconds_that_were_measured(con) -> N
     found = {one.number: one for one in estimates(compiled, {}, known)}
     assert [None, None] == [found[1].seconds, found[0].rows_out]
     assert "unknown, as what comes to it is" == found[1].basis
+
+
+@pytest.fixture
+def families() -> Iterator[cqlduck.Connection]:
+    with cqlduck.connect() as made:
+        made.execute("CREATE STREAM s (k INTEGER, v INTEGER); CREATE STREAM late (k INTEGER, "
+                     "v INTEGER) LATE AMEND; CREATE MACRO twice(x) AS 2 * x")  # fmt: skip
+        yield made
+
+
+ABOVE = "SELECT k, count(*) AS n FROM s [RANGE 5] WHERE v > {} GROUP BY k"
+
+
+def with_what(con: cqlduck.Connection, text: str) -> str:
+    (line,) = parts(con, text)["with what it is computed"]
+    return line
+
+
+def test_it_says_which_family_a_query_joins_and_then_it_does(families) -> None:
+    con = families
+    con.append("s", [(1, 1)], at=0)
+    con.advance(1)
+    assert with_what(con, f"CONTINUOUS QUERY a AS {ABOVE.format(1)}").startswith(
+        "it has a plan of its own: no query says the same"
+    )
+    con.execute(f"CREATE CONTINUOUS QUERY a AS {ABOVE.format(1)}")
+    found = parts(con, f"CONTINUOUS QUERY b AS {ABOVE.format(2)}")
+    assert ["it forms the family _cql_family_1 with a: they differ in constants alone"] == found[
+        "with what it is computed"
+    ]
+    operators = found["operators kept, made and dropped"]
+    assert len(ids(con, "a")) == sum(x.startswith("dropped, of a: ") for x in operators)
+    made = listed(found, "made")
+    con.execute(f"CREATE CONTINUOUS QUERY b AS {ABOVE.format(2)}")
+    assert "_cql_family_1" == con.engine.query("a").family == con.engine.query("b").family
+    assert made == ids(con, "b")
+    run(con, 5, first=2)
+    found = parts(con, f"CONTINUOUS QUERY c AS {ABOVE.format(3)}")
+    assert [
+        "it joins _cql_family_1, one plan for 2 queries, which differ in constants alone"
+    ] == found["with what it is computed"]
+    assert ids(con, "b") == listed(found, "kept")
+    assert [] == listed(found, "made")
+    assert ["none"] == found["synopses made and dropped"]
+    lines = tick_of(found)
+    assert any("of _cql_family_1, which is the same" in line for line in lines)
+    assert re.fullmatch(r"in all: some \S+ rows, some \S+ ms", lines[-1])
+    con.execute(f"CREATE CONTINUOUS QUERY c AS {ABOVE.format(3)}")
+    assert "_cql_family_1" == con.engine.query("c").family
+    # a member that is replaced joins it again, the last one does not
+    text = f"OR REPLACE CONTINUOUS QUERY c AS {ABOVE.format(4)}"
+    assert with_what(con, text).startswith("it joins _cql_family_1, one plan for 3 queries")
+    con.execute("DROP CONTINUOUS QUERY a; DROP CONTINUOUS QUERY b")
+    assert with_what(con, text).startswith("it has a plan of its own: no query says the same")
+
+
+REASONS = [
+    ("CONTINUOUS QUERY b WITH (sharing = false) AS " + ABOVE.format(2), "sharing is off for it"),
+    ("CONTINUOUS QUERY b WITH (history = true) AS " + ABOVE.format(2), "it asks for history"),
+    ("CONTINUOUS QUERY b AS SELECT k, v FROM s [RANGE 9]", "no query says the same"),
+    ("CONTINUOUS QUERY b AS SELECT k, v FROM late [RANGE 5] WHERE v > 2",
+     "it reads a stream with LATE AMEND"),
+    ("CONTINUOUS QUERY b AS SELECT k, v FROM s WHERE v > 2 OR k = 3", "no query says the same"),
+    ("CONTINUOUS QUERY b AS SELECT k, count(*) AS n FROM s WHERE v > 2 GROUP BY k",
+     "the constants in which it differs from e cannot be a relation"),
+    ("OR REPLACE CONTINUOUS QUERY a AS " + ABOVE.format(2),
+     "a, in whose place it comes, is read by others"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "why"), REASONS)
+def test_it_says_why_a_plan_is_a_querys_own_and_then_it_is(families, text: str, why: str) -> None:
+    con = families
+    con.execute(f"""
+        CREATE CONTINUOUS QUERY a AS {ABOVE.format(1)};
+        CREATE CONTINUOUS QUERY c AS SELECT max(n) AS n FROM a;
+        CREATE CONTINUOUS QUERY d AS SELECT k, v FROM late [RANGE 5] WHERE v > 1;
+        CREATE CONTINUOUS QUERY e AS SELECT k, count(*) AS n FROM s WHERE v > 1 GROUP BY k;
+        CREATE CONTINUOUS QUERY f AS SELECT k, v FROM s WHERE v > 1 OR k = 2;
+    """)
+    assert with_what(con, text).startswith(f"it has a plan of its own: {why}")
+    con.execute(f"CREATE {text}")
+    name = "a" if text.startswith("OR REPLACE") else "b"
+    assert con.engine.query(name).family is None

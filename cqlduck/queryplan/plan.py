@@ -19,11 +19,14 @@ from cqlduck.queryplan.model import (
     PlanStatement,
     PlanSynopsis,
 )
+from cqlduck.registration.options import options_of
+from cqlduck.registration.prospects import prospect, said
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.explain import linearity_of
 from cqlduck.rewrite.plan import Plan, RelationScan, StreamScan, unique
 from cqlduck.rewrite.statements.memory import Stored
 from cqlduck.rewrite.text.plans import PLAN_VERSION
+from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import choices
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
@@ -111,7 +114,7 @@ def plan_of(engine: Engine, query: Query, *, analyze: bool = False) -> QueryPlan
     operators = _operators(engine, query, planned, compiled, kept, found, size)
     changes = _changes(engine, planned)
     notes = rendered.notes(operators, changes, len(ticks)) if analyze else ""
-    text = selects.explain(engine, query, notes)
+    text = selects.explain(engine, query, "\n\n".join(filter(None, (notes, _alone(engine, query)))))
     root = compiled.root
     if planned is not query:
         compiler = engine.compiler
@@ -127,6 +130,17 @@ def plan_of(engine: Engine, query: Query, *, analyze: bool = False) -> QueryPlan
         len(ticks) if analyze else None,
         text,
     )
+
+
+def _alone(engine: Engine, query: Query) -> str:
+    """Return in a comment why a query has a plan of its own; nothing if it has none."""
+    if query.family is not None:
+        return ""
+    statement = CreateQuery(query.name, query.body, options_of(query))
+    found = prospect(engine, statement, query, is_new=False)
+    if found.candidate is None:
+        return f"-- {query.name} has a plan of its own: {found.why}"
+    return f"-- {query.name} has a plan of its own; created anew {said(engine, found)}"
 
 
 def _operators(

@@ -12,6 +12,7 @@ from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.registration import system
 from cqlduck.registration.names import is_registered
+from cqlduck.registration.prospects import Prospect, prospect, said
 from cqlduck.registration.queries import (
     compile_anew,
     refuse_other,
@@ -40,12 +41,14 @@ class Proposal:
         compiled: The plan that the query has, or would have.
         old: The query of that name that is there.
         stays: Why nothing would change, or nothing.
+        prospect: What the query would be computed with, unless nothing would change.
     """
 
     statement: CreateQuery
     compiled: Compiled
     old: Query | None = None
     stays: str = ""
+    prospect: Prospect | None = None
 
     @property
     def replaced(self) -> Query | None:
@@ -66,15 +69,20 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     proposal = _proposed(engine, statement)
     known = list(estimates.measured(engine.compiled, engine.streamon.profiler))
     kept = dict(statement.options).get("keep", engine.history)
+    planned, found = proposal.compiled, proposal.prospect
+    if found is not None:
+        planned = found.compiled(engine, planned)
     parts = [
         proposal.compiled.explain(),
         "\n".join(["-- operators kept, made and dropped", *_operators(engine, proposal)]),
         "\n".join(["-- synopses made and dropped", *_tables(engine, proposal)]),
-        "\n".join(_estimated(engine, proposal.compiled, known)),
+        "\n".join(_estimated(engine, planned, known)),
         selects.memory(selects.stored(engine, statement.name, proposal.compiled), kept),
     ]
     if proposal.replaced is not None:
         parts.insert(3, "\n".join(_leaving(engine, proposal.replaced)))
+    if found is not None:
+        parts.insert(1, f"-- with what it is computed\n--   {said(engine, found)}")
     leave_system(engine)
     return "\n\n".join(parts)
 
@@ -99,7 +107,7 @@ def _proposed(engine: Engine, statement: CreateQuery) -> Proposal:
     refuse_unbounded(engine, statement, compiled)
     if old is not None and (readers := engine.catalogue.readers_of(old)):
         refuse_unfit(engine, statement, compiled, old, readers)
-    return Proposal(statement, compiled, old)
+    return Proposal(statement, compiled, old, "", prospect(engine, statement, old))
 
 
 def _operators(engine: Engine, proposal: Proposal) -> Iterator[str]:
@@ -113,8 +121,18 @@ def _operators(engine: Engine, proposal: Proposal) -> Iterator[str]:
         if planned is proposal.replaced or len(engine.catalogue.members_of(planned)) == 1:
             for row in engine.compiled[proposal.replaced.planned_by].operators:
                 yield f"--   dropped: {_named(row)}"
+    made = proposal.compiled
+    if proposal.prospect is not None:
+        made, found = proposal.prospect.compiled(engine, made), proposal.prospect
+        if found.family is not None:
+            for row in made.operators:
+                yield f"--   kept: {_named(row)}"
+            return
+        if found.made is not None and found.candidate is not None and found.candidate.is_first:
+            for row in engine.compiled[found.candidate.query.planned_by].operators:
+                yield f"--   dropped, of {found.candidate.query.name}: {_named(row)}"
     elsewhere = _elsewhere(engine, proposal.replaced)
-    for row in proposal.compiled.operators:
+    for row in made.operators:
         there = elsewhere.get(row.id)
         as_well = "" if there is None else f"; {there} has the same, with tables of its own"
         yield f"--   made: {_named(row)}{as_well if row.inputs else ''}"
@@ -141,10 +159,16 @@ def _tables(engine: Engine, proposal: Proposal) -> list[str]:
     there: tuple[Synopsis, ...] = ()
     if proposal.replaced is not None and proposal.replaced.family is None:
         there = engine.compiled[proposal.replaced.planned_by].synopses
+    made, found, others = proposal.compiled, proposal.prospect, there[:0]
+    if found is not None:
+        made = found.compiled(engine, made)
+        if found.made is not None and found.candidate is not None and found.candidate.is_first:
+            others = engine.compiled[found.candidate.query.planned_by].synopses
+    new = () if found is not None and found.family is not None else made.synopses
     lines = [
         f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "
         f"cql_state.{quoted(synopsis.name)}"
-        for done, synopses in (("dropped", there), ("made", proposal.compiled.synopses))
+        for done, synopses in (("dropped", (*there, *others)), ("made", new))
         for synopsis in synopses
     ]
     return lines or ["--   none"]
@@ -205,6 +229,9 @@ def _rates(engine: Engine, compiled: Compiled, known: Sequence[Measured]) -> dic
         thing, query = catalogue.inputs.get(key), catalogue.queries.get(key)
         if thing is not None and thing.position in came:
             found[key] = came[thing.position]
+        if thing is None and query is None:
+            # the constants of a family: no query is registered in a tick
+            found[key] = 0.0
         # of a member it is not known which rows of its family's are its own
         if query is not None and query.family is None and key in answers:
             found[key] = answers[key]

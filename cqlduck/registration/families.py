@@ -27,27 +27,21 @@ one of another: what makes that wrong is refused by `Shape` (subqueries, LIMIT, 
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-
 from cqlduck.engine import Engine
-from cqlduck.errors import Error
-from cqlduck.registration.generalizing import Generalized, generalized, is_as, value
-from cqlduck.registration.names import is_unused
-from cqlduck.registration.options import assign, longest, options_of, retention_of, sharing_of
-from cqlduck.rewrite.bind.macros import Captured
-from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
+from cqlduck.registration.candidates import (
+    Candidate,
+    Founding,
+    candidates,
+    founding,
+    since_of,
+)
+from cqlduck.registration.generalizing import value
+from cqlduck.registration.options import assign, longest, options_of
+from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import answers, arrivals, catalog_rows, families, inspection, stores
 from cqlduck.state.catalog import EXPIRED, Input, Query
-from cqlduck.state.connection import quoted
-
-log = logging.getLogger("cqlduck")
-
-FAMILY, CONSTANTS = "_cql_family_{}", "_cql_constants_{}"
-"""How families and their relations of constants are called."""
 
 
 def join(engine: Engine, statement: CreateQuery) -> bool:
@@ -60,254 +54,65 @@ def join(engine: Engine, statement: CreateQuery) -> bool:
     Returns:
         Whether it is one; if not, nothing has changed.
     """
-    if not wants_sharing(engine, statement):
-        return False
-    if any(key == "history" for key, _ in statement.options):
-        return False
-    try:
-        shapes = shapes_of(statement.body)
-    except Error:
-        return False  # to compile it says what is wrong, and where
-    keep = retention_of(engine, dict(statement.options).get("keep"))
-    for shape in shapes:
-        known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
-        open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
-        open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
-        for query in open_to_it or [*known, *_alike(engine, shape.key)]:
-            like = (*engine.catalogue.members_of(query), query)[0]
-            if _is_plain(engine, like, shape):
-                is_first = query.keep == keep and _is_first(engine, query)
-                family: Query | None = query
-                if not open_to_it:
-                    family = _found(engine, query, like, shape, is_first=is_first)
-                if family is not None:
-                    _add(engine, family, statement, shape, like)
-                    return True
+    for one in candidates(engine, statement):
+        family: Query | None = one.query
+        if not one.is_open:
+            family = _found(engine, one)
+        if family is not None:
+            _add(engine, family, statement, one.shape, one.like)
+            return True
     return False
 
 
-def wants_sharing(engine: Engine, statement: CreateQuery) -> bool:
-    """Return whether a query that is registered may be computed with others."""
-    wish = sharing_of(dict(statement.options).get("sharing"))
-    return engine.sharing if wish is None else wish
-
-
-def _types(engine: Engine, family: Query) -> Sequence[str]:
-    """Return the types that a family has for its constants."""
-    constants = engine.catalogue.constants_of(family)
-    return () if constants is None else [column.type for column in constants.columns[2:]]
-
-
-def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
-    """Return whether constants have the types of a family: of what is no date DuckDB has the word.
-
-    Args:
-        engine: The engine.
-        shape: The shape of a query.
-        types: The types; none if the queries of the family have no constants of their own.
-    """
-    try:
-        for constant in shape.constants:
-            value(engine, constant)
-    except Error:
-        return False  # to compile it says what is wrong, and where
-    pairs = zip(shape.constants, types, strict=False)
-    texts = [(c.sql, kind) for c, kind in pairs if c.kind == "text" and kind != "VARCHAR"]
-    checks = [f"TRY_CAST({sql} AS {kind}) IS NOT NULL" for sql, kind in texts]
-    return not checks or bool(engine.database.value(f"SELECT {' AND '.join(checks)}"))
-
-
-def note(engine: Engine, query: Query) -> None:
-    """Note a query that has a plan of its own, for those that come after it."""
-    if engine.shapes is not None:
-        for shape in shapes_of(query.body):
-            engine.shapes.setdefault(shape.key, []).append(query.name.lower())
-
-
-def _alike(engine: Engine, key: str) -> list[Query]:
-    """Return the queries of a shape that have plans of their own."""
-    if engine.shapes is None:
-        engine.shapes = {}
-        for query in engine.catalogue.queries.values():
-            if query.family is None:
-                note(engine, query)
-    known = map(engine.catalogue.queries.get, engine.shapes.get(key, ()))
-    found = {query.name: query for query in known if query is not None and query.family is None}
-    # another query may have the name by now
-    return [q for q in found.values() if shape_of(q.body, key).key == key]
-
-
-def _is_plain(engine: Engine, like: Query, shape: Shape) -> bool:
-    """Return whether the text of a query means what that of one like it meant.
-
-    That is so if neither names a macro, a type or a function of a user.
-    """
-    known = Captured() if not like.taken else Captured.of(like.taken)
-    if known != Captured():
-        return False
-    words = {word.partition(":")[2].lower() for word in shape.words.split("\n")}
-    return words.isdisjoint(engine.compiler.own_names) and words.isdisjoint(
-        engine.catalogue.functions
-    )
-
-
-def _since(engine: Engine, query: Query) -> Instant | None:
-    """Return the instant after which a query begins that reads the inputs of another one."""
-    reached = engine.progress.target(query)
-    lost = (thing.forgotten for thing in engine.catalogue.inputs_of(query))
-    return max((at for at in (reached, *lost) if at is not None), default=None)
-
-
-def _may_join(engine: Engine, family: Query) -> bool:
-    """Return whether a family takes a member that is registered now.
-
-    One that stands still does not: its inputs may not be kept for it until it would go on.
-    """
-    if family.state != "active":
-        return False
-    since = _since(engine, family)
-    if family.is_open and since is not None:
-        return True
-    return _is_new(family) and family.since == since
-
-
-def _is_new(query: Query) -> bool:
-    """Return whether a query has not moved since it was registered."""
-    return query.begin_instant is None and query.frontier == query.since
-
-
-def _is_first(engine: Engine, query: Query) -> bool:
-    """Return whether a query that has a plan of its own can become a member of a family.
-
-    That is so if it has not moved yet, nobody reads it or has pinned something of it, and it goes
-    on with the log of no other.
-    """
-    if query.shape is not None or query.state != "active" or not _is_new(query):
-        return False
-    if query.sharing is False:
-        return False
-    if query.since != _since(engine, query) or engine.catalogue.readers(query):
-        return False
-    if engine.streamon.executor.has_wishes(query.name):
-        return False
-    log = f"cql_state.{quoted(query.changes)}"
-    return not engine.database.value(f"SELECT EXISTS (FROM {log})")
-
-
-def _found(
-    engine: Engine, query: Query, like: Query, shape: Shape, *, is_first: bool
-) -> Query | None:
-    """Make a family of a query and those that are like it, if that can be; else return None.
+def _found(engine: Engine, one: Candidate) -> Query | None:
+    """Make a family of a candidate and those that are like it, if that can be; else return None.
 
     One that has not moved yet becomes its first member; one that has keeps its own plan.
-
-    Args:
-        engine: The engine.
-        query: A query that has a plan of its own.
-        like: That query, or, if it is a family, a member.
-        shape: The shape of the query that is registered, which both have.
-        is_first: Whether the query becomes its first member.
     """
-    since = _since(engine, query)
-    amends = any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(query))
-    if amends or not (is_first or since is not None):
+    made = founding(engine, one)
+    if isinstance(made, str):
         return None
-    found = None
-    if shape.constants:
-        if shape.key not in engine.unfit:
-            found = generalized(engine, query, shape, since)
-        if found is None:
-            engine.unfit.add(shape.key)
-            return None
-        if not _fits(engine, shape, found.types):
-            return None
-    elif not is_first:
-        return None
-    number = 1
-    while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
-        number += 1
-    family = _make(engine, FAMILY.format(number), like, shape, since, found)
-    if family is not None and is_first:
+    query, family = one.query, _make(engine, made, one.shape)
+    if one.is_first:
         statement = CreateQuery(query.name, query.body, options_of(query))
         position = query.position
         engine.erase(query)
         engine.catalogue.remove(query)
         engine.compiled.pop(query.name.lower())
         inspection.refresh(engine.database, engine.catalogue, query)
-        first = _add(engine, family, statement, shape_of(query.body, shape.key), query)
+        first = _add(engine, family, statement, shape_of(query.body, one.shape.key), query)
         first.position = position
         engine.catalogue.reorder()
         catalog_rows.move(engine.database, first)
     return family
 
 
-def _make(
-    engine: Engine,
-    name: str,
-    like: Query,
-    shape: Shape,
-    since: Instant | None,
-    generalized: Generalized | None,
-) -> Query | None:
-    """Register a family without members; None if its text does not mean what it should."""
-    known = engine.catalogue
-    body, constants = like.body, None
-    if generalized is not None:
-        constants = _constants(engine, name, generalized)
-        body = shape.generalized(
-            constants.name,
-            generalized.since,
-            generalized.now,
-            is_global=generalized.is_global,
-        )
-    try:
-        compiled = engine.compiler.compile(known, name, body, constants=constants)
-    except Error as error:
-        log.debug("%s is not generalized: %s", like.name, error.message)
-        compiled = None
-    if compiled is None or not is_as(compiled, like, is_general=generalized is not None):
-        engine.unfit.add(shape.key)
-        return None
-    if constants is not None:
-        stores.create(engine.database, constants)
-        known.add(constants)
+def _make(engine: Engine, made: Founding, shape: Shape) -> Query:
+    """Register a family without members."""
+    known, compiled, found = engine.catalogue, made.compiled, made.generalized
+    if made.constants is not None:
+        stores.create(engine.database, made.constants)
+        known.add(made.constants)
     family = Query(
         known.next_position,
-        name,
-        body,
+        made.name,
+        made.body,
         compiled.kind,
         compiled.columns,
         tuple(source.name for source in compiled.sources.values()),
         compiled.order,
-        since=since,
-        frontier=since,
+        since=made.since,
+        frontier=made.since,
         taken=compiled.taken,
         number=known.next_number,
         shape=shape.key,
-        is_open=generalized is not None and (since is not None or not generalized.looks_back),
+        is_open=found is not None and (made.since is not None or not found.looks_back),
     )
     known.add(family)
     engine.write(family, compiled)
     engine.recount()
     engine.expect(family)
     return family
-
-
-def _constants(engine: Engine, family: str, generalized: Generalized) -> Input:
-    """Return the relation of constants of a family that is being made."""
-    return Input(
-        engine.catalogue.next_position,
-        CONSTANTS.format(family.rpartition("_")[2]),
-        "relation",
-        (
-            Column(MEMBER, "BIGINT"),
-            Column(SINCE, "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP"),
-            *(Column(column_of(n), kind) for n, kind in enumerate(generalized.types)),
-        ),
-        primary_key=(MEMBER,),
-        number=engine.catalogue.next_number,
-        family=family,
-    )
 
 
 def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, like: Query) -> Query:
@@ -321,7 +126,7 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
         like: A query of this shape.
     """
     known = engine.catalogue
-    since = _since(engine, family)
+    since = since_of(engine, family)
     member = Query(
         known.next_position,
         statement.name,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.registration import families, separating, system
+from cqlduck.registration import candidates, families, separating, system
 from cqlduck.registration.names import is_registered, refuse_missing
 from cqlduck.registration.options import assign, retention_of, sharing_of, weight_of
 from cqlduck.registration.removal import leave_system, remove, remove_readers
@@ -74,7 +74,7 @@ def _begin_new(engine: Engine, statement: CreateQuery) -> None:
         refuse_unbounded(engine, statement, compiled)
     if not families.join(engine, statement):
         begin(engine, statement, compiled or engine.compile(statement.name, statement.body))
-        families.note(engine, engine.query(statement.name))
+        candidates.note(engine, engine.query(statement.name))
 
 
 def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import dataclasses
 
 from cqlduck.engine import Engine
 from cqlduck.errors import NotSupportedError
-from cqlduck.registration import families
+from cqlduck.registration import candidates, families
 from cqlduck.state import answers, synopses
 from cqlduck.state.catalog import Query
 from cqlduck.state.contents import Frontier
@@ -58,7 +58,7 @@ def separate(engine: Engine, member: Query) -> Query:
         answers.view(base, engine.clock, query, compiled.answer)
     if lost is not None:
         engine.housekeeping.lost[query.name] = lost
-    families.note(engine, query)
+    candidates.note(engine, query)
     engine.recount()
     engine.expect(query)
     return query

@@ -1,0 +1,288 @@
+"""Candidates: what a query could be computed with by one plan, and why it cannot be.
+
+Nothing is registered here: `families` makes of a candidate what EXPLAIN CREATE only speaks of.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cqlduck.engine import Engine
+from cqlduck.errors import Error
+from cqlduck.registration.generalizing import Generalized, generalized, is_as, value
+from cqlduck.registration.names import is_unused
+from cqlduck.registration.options import retention_of, sharing_of
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.bind.macros import Captured
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
+from cqlduck.rewrite.text.statements import CreateQuery
+from cqlduck.rewrite.text.time import Instant
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import quoted
+
+log = logging.getLogger("cqlduck")
+
+FAMILY, CONSTANTS = "_cql_family_{}", "_cql_constants_{}"
+"""How families and their relations of constants are called."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a query may be computed with.
+
+    Attributes:
+        query: A family, or a query that has a plan of its own.
+        like: That query, or, of a family, a member.
+        shape: The shape that both have.
+        is_open: Whether it is a family that takes the query as it is; else one has to be made.
+        is_first: Whether the query would become the first member of that one.
+    """
+
+    query: Query
+    like: Query
+    shape: Shape
+    is_open: bool
+    is_first: bool
+
+
+def candidates(
+    engine: Engine, statement: CreateQuery, leaving: Query | None = None
+) -> Iterator[Candidate]:
+    """Yield what a query may be computed with, the best first; nothing changes.
+
+    Args:
+        engine: The engine.
+        statement: CREATE CONTINUOUS QUERY.
+        leaving: A query that goes before.
+    """
+    if not wants_sharing(engine, statement):
+        return
+    if any(key == "history" for key, _ in statement.options):
+        return
+    try:
+        shapes = shapes_of(statement.body)
+    except Error:
+        return  # to compile it says what is wrong, and where
+    keep = retention_of(engine, dict(statement.options).get("keep"))
+    left = () if leaving is None else (leaving.name, *_alone(engine, leaving))
+    for shape in shapes:
+        known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
+        known = [one for one in known if one.name not in left]
+        open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
+        open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
+        for query in open_to_it or [*known, *_alike(engine, shape.key)]:
+            like = (*engine.catalogue.members_of(query), query)[0]
+            if query.name not in left and _is_plain(engine, like, shape):
+                is_first = query.keep == keep and _is_first(engine, query)
+                yield Candidate(query, like, shape, bool(open_to_it), is_first)
+
+
+def _alone(engine: Engine, member: Query) -> tuple[str, ...]:
+    """Return the name of the family of which a query is the only member, if there is one."""
+    family = engine.catalogue.family_of(member)
+    is_alone = family is not None and len(engine.catalogue.members_of(family)) == 1
+    return (family.name,) if family is not None and is_alone else ()
+
+
+def wants_sharing(engine: Engine, statement: CreateQuery) -> bool:
+    """Return whether a query that is registered may be computed with others."""
+    wish = sharing_of(dict(statement.options).get("sharing"))
+    return engine.sharing if wish is None else wish
+
+
+def _types(engine: Engine, family: Query) -> Sequence[str]:
+    """Return the types that a family has for its constants."""
+    constants = engine.catalogue.constants_of(family)
+    return () if constants is None else [column.type for column in constants.columns[2:]]
+
+
+def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
+    """Return whether constants have the types of a family: of what is no date DuckDB has the word.
+
+    Args:
+        engine: The engine.
+        shape: The shape of a query.
+        types: The types; none if the queries of the family have no constants of their own.
+    """
+    try:
+        for constant in shape.constants:
+            value(engine, constant)
+    except Error:
+        return False  # to compile it says what is wrong, and where
+    pairs = zip(shape.constants, types, strict=False)
+    texts = [(c.sql, kind) for c, kind in pairs if c.kind == "text" and kind != "VARCHAR"]
+    checks = [f"TRY_CAST({sql} AS {kind}) IS NOT NULL" for sql, kind in texts]
+    return not checks or bool(engine.database.value(f"SELECT {' AND '.join(checks)}"))
+
+
+def note(engine: Engine, query: Query) -> None:
+    """Note a query that has a plan of its own, for those that come after it."""
+    if engine.shapes is not None:
+        for shape in shapes_of(query.body):
+            engine.shapes.setdefault(shape.key, []).append(query.name.lower())
+
+
+def _alike(engine: Engine, key: str) -> list[Query]:
+    """Return the queries of a shape that have plans of their own."""
+    if engine.shapes is None:
+        engine.shapes = {}
+        for query in engine.catalogue.queries.values():
+            if query.family is None:
+                note(engine, query)
+    known = map(engine.catalogue.queries.get, engine.shapes.get(key, ()))
+    found = {query.name: query for query in known if query is not None and query.family is None}
+    # another query may have the name by now
+    return [q for q in found.values() if shape_of(q.body, key).key == key]
+
+
+def _is_plain(engine: Engine, like: Query, shape: Shape) -> bool:
+    """Return whether the text of a query means what that of one like it meant.
+
+    That is so if neither names a macro, a type or a function of a user.
+    """
+    known = Captured() if not like.taken else Captured.of(like.taken)
+    if known != Captured():
+        return False
+    words = {word.partition(":")[2].lower() for word in shape.words.split("\n")}
+    return words.isdisjoint(engine.compiler.own_names) and words.isdisjoint(
+        engine.catalogue.functions
+    )
+
+
+def since_of(engine: Engine, query: Query) -> Instant | None:
+    """Return the instant after which a query begins that reads the inputs of another one."""
+    reached = engine.progress.target(query)
+    lost = (thing.forgotten for thing in engine.catalogue.inputs_of(query))
+    return max((at for at in (reached, *lost) if at is not None), default=None)
+
+
+def _may_join(engine: Engine, family: Query) -> bool:
+    """Return whether a family takes a member that is registered now.
+
+    One that stands still does not: its inputs may not be kept for it until it would go on.
+    """
+    if family.state != "active":
+        return False
+    since = since_of(engine, family)
+    if family.is_open and since is not None:
+        return True
+    return _is_new(family) and family.since == since
+
+
+def _is_new(query: Query) -> bool:
+    """Return whether a query has not moved since it was registered."""
+    return query.begin_instant is None and query.frontier == query.since
+
+
+def _is_first(engine: Engine, query: Query) -> bool:
+    """Return whether a query that has a plan of its own can become a member of a family.
+
+    That is so if it has not moved yet, nobody reads it or has pinned something of it, and it goes
+    on with the log of no other.
+    """
+    if query.shape is not None or query.state != "active" or not _is_new(query):
+        return False
+    if query.sharing is False:
+        return False
+    if query.since != since_of(engine, query) or engine.catalogue.readers(query):
+        return False
+    if engine.streamon.executor.has_wishes(query.name):
+        return False
+    log = f"cql_state.{quoted(query.changes)}"
+    return not engine.database.value(f"SELECT EXISTS (FROM {log})")
+
+
+@dataclass(frozen=True)
+class Founding:
+    """A family that can be made.
+
+    Attributes:
+        name: Its name.
+        body: Its query.
+        compiled: Its plan.
+        since: The instant after which it begins.
+        generalized: How its constants are a relation, or None if its members say the same.
+        constants: That relation.
+    """
+
+    name: str
+    body: str
+    compiled: Compiled
+    since: Instant | None
+    generalized: Generalized | None
+    constants: Input | None
+
+
+def founding(engine: Engine, one: Candidate) -> Founding | str:
+    """Return the family that can be made of a candidate and a query like it, or why none can be.
+
+    Nothing is registered.
+    """
+    since = since_of(engine, one.query)
+    if any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(one.query)):
+        return "it reads a stream with LATE AMEND"
+    busy = (
+        f"{one.query.name} keeps its own plan, as it has begun, is read or pinned, or has other "
+        "options"
+    )
+    if not (one.is_first or since is not None):
+        return busy
+    found = None
+    if one.shape.constants:
+        if one.shape.key not in engine.unfit:
+            found = generalized(engine, one.query, one.shape, since)
+        if found is None:
+            engine.unfit.add(one.shape.key)
+            return f"the constants in which it differs from {one.like.name} cannot be a relation"
+        if not _fits(engine, one.shape, found.types):
+            return f"its constants have other types than those of {one.like.name}"
+    elif not one.is_first:
+        return busy
+    return _compiled(engine, one, since, found)
+
+
+def _compiled(
+    engine: Engine, one: Candidate, since: Instant | None, generalized: Generalized | None
+) -> Founding | str:
+    """Return a family that can be made; in words why not, if its text means something else."""
+    number = 1
+    while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
+        number += 1
+    name, body, constants = FAMILY.format(number), one.like.body, None
+    if generalized is not None:
+        constants = _constants(engine, name, generalized)
+        body = one.shape.generalized(
+            constants.name,
+            generalized.since,
+            generalized.now,
+            is_global=generalized.is_global,
+        )
+    try:
+        compiled = engine.compiler.compile(engine.catalogue, name, body, constants=constants)
+    except Error as error:
+        log.debug("%s is not generalized: %s", one.like.name, error.message)
+        compiled = None
+    if compiled is None or not is_as(compiled, one.like, is_general=generalized is not None):
+        engine.unfit.add(one.shape.key)
+        return f"one plan for it and {one.like.name} would mean something else"
+    return Founding(name, body, compiled, since, generalized, constants)
+
+
+def _constants(engine: Engine, family: str, generalized: Generalized) -> Input:
+    """Return the relation of constants of a family that is being made."""
+    return Input(
+        engine.catalogue.next_position,
+        CONSTANTS.format(family.rpartition("_")[2]),
+        "relation",
+        (
+            Column(MEMBER, "BIGINT"),
+            Column(SINCE, "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP"),
+            *(Column(column_of(n), kind) for n, kind in enumerate(generalized.types)),
+        ),
+        primary_key=(MEMBER,),
+        number=engine.catalogue.next_number,
+        family=family,
+    )
