@@ -236,7 +236,8 @@ class Core:
                 the elements since outweigh it.
         """
         if everything and self.settings.holds_some:
-            with self.changing():
+            # no change of what is registered: nothing else is written with it
+            with self.database.transaction():
                 self.settings.flush()
         # in a file logs are written with their ticks
         if everything or self.database.in_memory:
