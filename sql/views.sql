@@ -42,7 +42,8 @@ CREATE OR REPLACE VIEW cql_state.queries WITH (DEFER_BINDING) AS
 SELECT q.* REPLACE (
     CASE
         WHEN f.name IS NULL OR q.since IS NULL THEN coalesce(f.begin_instant, q.begin_instant)
-        WHEN f.frontier > q.since THEN greatest(f.begin_instant, q.since + 1)
+        -- greatest() ignores NULL: the family has not begun
+        WHEN f.begin_instant IS NOT NULL AND f.frontier > q.since THEN greatest(f.begin_instant, q.since + 1)
     END AS begin_instant,
     CASE
         WHEN f.name IS NULL THEN q.frontier

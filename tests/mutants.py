@@ -197,6 +197,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_ahead.py::test_a_manifest_that_is_written_anew_while_its_batch_is_read_counts"),
     ),
     *_of(
+        "sql/views.sql",
+        ("a family that has not begun is opened as one that has",
+         "f.begin_instant IS NOT NULL AND ", "",
+         FAMILIES + "time_begins_for_a_family_with_the_first_element"),
+    ),
+    *_of(
         "rewrite/text/shapes.py",
         ("windows of a member have what came before it began",
          'conditions = [f"{name}._ts > {ALIAS}.{SINCE}" for name in since]', "conditions = []",

@@ -530,6 +530,33 @@ def test_global_aggregates_of_a_family_have_their_row_over_nothing(listed: str) 
     assert any(weight < 0 for *_, weight in mine["p0"][0])
 
 
+def test_time_begins_for_a_family_with_the_first_element(tmp_path: Path) -> None:
+    """On wall-clock time; that members are registered is none, nor that the file is reopened."""
+    found = []
+    for sharing in (True, False):
+        rows: list[Any] = []
+
+        def opened(sharing: bool = sharing) -> cqlduck.Connection:
+            path = tmp_path / f"{sharing}.duckdb"
+            return cqlduck.connect(path, sharing=sharing, granularity="1 second")
+
+        with opened() as con:
+            con.execute(SCRIPT + "CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
+            con.advance("2024-01-01")
+            for n in range(3):
+                con.execute(query(f"q{n}", f"SELECT count(*) AS n FROM s [NOW] WHERE v > {n}"))
+            assert (families_of(con) != [None] * 3) == sharing
+            con.advance("2024-01-01 00:00:05")
+            rows += [(q.began, con.table(name).fetchall()) for name, q in con.queries.items()]
+        with opened() as con:
+            rows += [(q.began, con.table(name).fetchall()) for name, q in con.queries.items()]
+            con.append("s", [(1, 2)], at="2024-01-01 00:00:07")
+            con.advance("2024-01-01 00:00:09")
+            rows += [(q.began, con.changes(name).fetchall()) for name, q in con.queries.items()]
+        found.append(rows)
+    assert found[0] == found[1]
+
+
 def test_groups_by_a_literal_alone_have_no_row_over_nothing() -> None:
     """Other than a global aggregate."""
     bodies = [f"SELECT {n} AS c, count(*) AS n FROM s [RANGE 2] WHERE v > {n} GROUP BY c"
