@@ -197,6 +197,18 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_ahead.py::test_a_manifest_that_is_written_anew_while_its_batch_is_read_counts"),
     ),
     *_of(
+        "cqlduck/registration/activation.py",
+        ("what begins from now loses the statements that it had before it was opened",
+         "        compiled.steps.unstore()", "        pass",
+         "test_plans.py::test_a_query_that_begins_from_now_has_its_statements_after_opening"),
+    ),
+    *_of(
+        "rewrite/statements/steps.py",
+        ("statements that were read before they went count as stored",
+         "        self.stored.clear()", "        pass",
+         "test_plans.py::test_a_query_that_begins_from_now_has_its_statements_after_opening"),
+    ),
+    *_of(
         "sql/views.sql",
         ("a family that has not begun is opened as one that has",
          "f.begin_instant IS NOT NULL AND ", "",

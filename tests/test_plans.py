@@ -120,6 +120,22 @@ def test_a_plan_is_dropped_with_its_query(path: Path) -> None:
         assert "active" == con.queries["sums"].state
 
 
+def test_a_query_that_begins_from_now_has_its_statements_after_opening(path: Path) -> None:
+    """They are stored with what it was, which goes; and stored anew."""
+    with cqlduck.connect(path) as con:
+        con.execute("ALTER CONTINUOUS QUERY above DEACTIVATE")
+    for _ in range(2):
+        with cqlduck.connect(path) as con:
+            con.execute("ALTER CONTINUOUS QUERY above ACTIVATE FROM NOW")
+            con.append("s", [(1, 4.0)], at=con.engine.query("above").frontier + 1)
+            con.advance(con.engine.query("above").frontier + 2)
+            assert con.table("above").fetchall()
+            assert "active" == con.queries["above"].state
+            con.execute("ALTER CONTINUOUS QUERY above DEACTIVATE")
+        with cqlduck.connect(path) as con:
+            assert con.sql("FROM cql_state.statements WHERE query = 'above'").fetchall()
+
+
 def test_statements_of_a_change_that_was_undone_are_stored_by_the_next(path: Path) -> None:
     with cqlduck.connect(path) as con:
         # the first reader has the settings written, which is a change

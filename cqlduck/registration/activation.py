@@ -84,6 +84,7 @@ def begin_anew(engine: Engine, name: str) -> None:
             )
         compiled = engine.compiled.get(old.name.lower()) or engine.recompile(old)
         statement = CreateQuery(old.name, old.body, options_of(old))
+        compiled.steps.unstore()
         removal.remove(engine, old, keep_log=not amends)
         queries.begin(engine, statement, compiled, None if amends else old)
         queries.move_behind(engine, readers)

@@ -168,6 +168,12 @@ class Steps:
         """Note that a form is stored."""
         self.stored[form] = functools.partial(self.written.__getitem__, form)
 
+    def unstore(self) -> None:
+        """Read the forms that are stored, as that is about to go: they are stored anew then."""
+        for form in self.stored:
+            self._read(form)
+        self.stored.clear()
+
     def has(self, form: Form) -> bool:
         """Return whether a form has been asked for, now or before the database was opened."""
         return form in self.written or form in self.stored
