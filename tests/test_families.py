@@ -575,8 +575,10 @@ WINDOWED = [
 ]
 
 
-@pytest.mark.parametrize("body", WINDOWED)
-@pytest.mark.parametrize("edge", ["closed", "half_open"])
+@pytest.mark.parametrize(
+    ("body", "edge"),
+    [*((body, "closed") for body in WINDOWED), *((body, "half_open") for body in WINDOWED[::3])],
+)
 def test_windows_of_other_lengths_are_one_plan(body: str, edge: str) -> None:
     """Their lengths are constants of the family, for members that come later, too."""
     found = []
@@ -662,32 +664,32 @@ COMPARED = [
 @pytest.mark.parametrize(("compared", "constants"), COMPARED)
 def test_a_constant_compares_as_it_does_in_the_text(compared: str, constants: list[str]) -> None:
     """Whatever stands beside it: where a column would compare otherwise it stays in the text."""
-    for sign in (">", "=", "<="):
-        found = []
-        for sharing in (True, False):
-            with cqlduck.connect(sharing=sharing) as con, warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
-                con.execute("CREATE STREAM s (k INTEGER, m mood, d DATE, d4 DECIMAL(4, 2), f FLOAT,"
-                            "b BIGINT, u UBIGINT, t VARCHAR, i INTERVAL)")  # fmt: skip
-                outcomes = []
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+            con.execute("CREATE STREAM s (k INTEGER, m mood, d DATE, d4 DECIMAL(4, 2), f FLOAT,"
+                        "b BIGINT, u UBIGINT, t VARCHAR, i INTERVAL)")  # fmt: skip
+            outcomes: list[Any] = []
+            for sign, word in ((">", "more"), ("=", "equal"), ("<=", "less")):
                 for n, constant in enumerate(constants):
                     body = (f"SELECT k, count(*) AS n FROM s [RANGE 9] GROUP BY k "
                             f"HAVING {compared} {sign} {constant}")  # fmt: skip
                     try:
-                        con.execute(query(f"q{n}", body))
+                        con.execute(query(f"{word}{n}", body))
                     except cqlduck.Error as error:
                         outcomes.append(error.message)
-                con.execute("""INSERT INTO s SELECT n, ['sad', 'ok', 'happy'][n]::mood,
-                    DATE '2024-01-01' + n, n * 1.1, n / 10, 2 ** 53 + n, 4 + n, chr(96 + n),
-                    to_days(n) FROM (VALUES (1), (2), (3)) AS numbers (n)""")
-                with contextlib.suppress(cqlduck.QueryError):
-                    con.advance(2)
-                for name, one in con.queries.items():
-                    rows = sorted(con.changes(name).fetchall())
-                    outcomes.append((name, one.state, one.error, rows))
-                found.append(outcomes)
-        assert found[0] == found[1]
+            con.execute("""INSERT INTO s SELECT n, ['sad', 'ok', 'happy'][n]::mood,
+                DATE '2024-01-01' + n, n * 1.1, n / 10, 2 ** 53 + n, 4 + n, chr(96 + n),
+                to_days(n) FROM (VALUES (1), (2), (3)) AS numbers (n)""")
+            with contextlib.suppress(cqlduck.QueryError):
+                con.advance(2)
+            for name, one in con.queries.items():
+                rows = sorted(con.changes(name).fetchall())
+                outcomes.append((name, one.state, one.error, rows))
+            found.append(outcomes)
+    assert found[0] == found[1]
 
 
 def test_a_number_is_given_once() -> None:

@@ -60,6 +60,7 @@ from cqlduck.rewrite.rules.merge_equal import merge_equal
 from cqlduck.rewrite.rules.net import net
 from cqlduck.rewrite.rules.postpone import materialize_raising, postpone
 from cqlduck.rewrite.rules.prune import prune
+from cqlduck.rewrite.rules.row_over_nothing import row_over_nothing
 from cqlduck.rewrite.text.parsed import remove_operator
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.spelling import suggestion
@@ -760,6 +761,7 @@ def test_what_lives_for_an_instant() -> None:
 
 def test_rules_in_order() -> None:
     expected = (
+        row_over_nothing,
         merge_equal,
         prune,
         postpone,

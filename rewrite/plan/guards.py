@@ -41,7 +41,10 @@ def nested(conditions: Iterable[exp.Expr]) -> exp.Expr:
     inner: exp.Expr | None = None
     for condition in reversed(list(conditions)):
         tested = condition.copy()
-        inner = tested if inner is None else exp.Case().when(tested, inner).else_(exp.false())
+        if inner is not None:
+            case = exp.Case().when(tested, inner, copy=False)
+            tested = case.else_(exp.false(), copy=False)
+        inner = tested
     return exp.true() if inner is None else inner
 
 

@@ -125,13 +125,16 @@ class Shape:
             else:
                 inserted.append((constant.start, f"{ALIAS}.{column}"))
         if conditions and self.where_end is None:
-            inserted.append((self.relation_at, f" WHERE {' AND '.join(conditions)}"))
+            inserted += [
+                (self.relation_at, " WHERE "),
+                (self.relation_at, " AND ".join(conditions)),
+            ]
         elif self.where_end is not None:
             inserted += [(self.where_end, f" AND {condition}") for condition in conditions]
         keys = ", ".join(self._keys())
         if is_global:
             behind = self.relation_at if self.where_end is None else self.where_end
-            inserted.append((behind, f" GROUP BY {keys}"))
+            inserted += [(behind, " GROUP BY "), (behind, keys)]
         elif self.group_end is not None and not self.by_all:
             inserted.append((self.group_end, f", {keys}"))
         if now is not None:
