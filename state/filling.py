@@ -40,18 +40,22 @@ class Limit:
 class LimitExceeded(DatabaseError):
     """A cache would have more rows, or take longer to be filled, than it may.
 
-    Args:
+    Attributes:
         operator: The number of its join.
         what: What was exceeded, in words.
         seconds: What was spent on it.
     """
 
-    def __init__(self, operator: int, what: str, seconds: float) -> None:
-        """Say what was exceeded."""
-        super().__init__(f"the cache of operator {operator} was given up: {what}")
-        self.operator = operator
-        self.what = what
-        self.seconds = seconds
+    operator: int = 0
+    what: str = ""
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, operator: int, what: str, seconds: float) -> LimitExceeded:
+        """Return the error that says what was exceeded."""
+        error = cls(f"the cache of operator {operator} was given up: {what}")
+        error.operator, error.what, error.seconds = operator, what, seconds
+        return error
 
 
 def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Limit | None) -> int:
@@ -76,12 +80,19 @@ def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Li
             ((rows,),) = database.execute(f"{one.sql}\nLIMIT {limit.rows + 1}", given)
     except duckdb.InterruptException as error:
         # somebody who calls `interrupt` gets another error
-        what = f"to fill it took longer than {limit.seconds:.2f} s"
-        raise LimitExceeded(operator, what, time.perf_counter() - started) from error
+        raise _too_long(operator, limit, time.perf_counter() - started) from error
+    seconds = time.perf_counter() - started
     if rows > limit.rows:
-        what = f"it has more than {limit.rows} rows"
-        raise LimitExceeded(operator, what, time.perf_counter() - started)
+        raise LimitExceeded.of(operator, f"it has more than {limit.rows} rows", seconds)
+    if seconds > limit.seconds:
+        # it ended before it was interrupted
+        raise _too_long(operator, limit, seconds)
     return int(rows)
+
+
+def _too_long(operator: int, limit: Limit, seconds: float) -> LimitExceeded:
+    what = f"to fill it took longer than {limit.seconds:.2f} s"
+    return LimitExceeded.of(operator, what, seconds)
 
 
 @contextmanager

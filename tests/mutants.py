@@ -275,7 +275,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "seconds / weight", "seconds",
          WEIGHTS + "each_has_its_part_of_the_turns"),
         ("who was away is measured until it has caught up",
-         "max(self.spent.get(query, 0.0), least)", "self.spent.get(query, 0.0)",
+         "max(self.spent.get(query, 0.0), self.least)", "self.spent.get(query, 0.0)",
          WEIGHTS + "who_was_away_has_nothing_to_catch_up_with"),
     ),
     *_of(

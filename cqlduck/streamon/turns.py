@@ -19,20 +19,21 @@ class Turns:
         spent: Of queries the seconds that counting them took, over their weights.
         before: The queries that the last tick moved.
         now: Those of this one so far.
+        least: The least that one of the last tick had had when it ended.
     """
 
     spent: dict[str, float] = field(default_factory=dict)
     before: set[str] = field(default_factory=set)
     now: set[str] = field(default_factory=set)
+    least: float = 0.0
 
     def is_due(self, query: str) -> bool:
-        """Return whether no other query of the last tick has had less for its weight."""
+        """Return whether no other query of the last tick had had less for its weight by its end."""
         self.now.add(query)
-        least = min((self.spent.get(one, 0.0) for one in self.before), default=0.0)
         if query not in self.before:
             # who has been away has nothing to catch up with
-            self.spent[query] = max(self.spent.get(query, 0.0), least)
-        return self.spent.get(query, 0.0) <= least
+            self.spent[query] = max(self.spent.get(query, 0.0), self.least)
+        return self.spent.get(query, 0.0) <= self.least
 
     def spend(self, query: str, weight: float, seconds: float) -> None:
         """Note that a query was counted, and how long that took."""
@@ -41,6 +42,8 @@ class Turns:
     def ended(self) -> None:
         """Note the end of a tick."""
         self.before, self.now = self.now, set()
+        # once a tick: for each query it would take a time that grows with their square
+        self.least = min((self.spent.get(one, 0.0) for one in self.before), default=0.0)
 
     def forget(self, query: str) -> None:
         """Forget a query."""

@@ -143,7 +143,10 @@ def ranged(tokens: Sequence[Token]) -> Iterator[Constant]:
     for place, token in enumerate(tokens):
         if token.token_type != TokenType.L_BRACKET or not place:
             continue
-        word, number, *rest = tokens[place + 1 : place + 5]
+        inside = tokens[place + 1 : place + 5]
+        if len(inside) < 3:
+            continue
+        word, number, *rest = inside
         if word.text.upper() != "RANGE" or number.token_type != TokenType.NUMBER:
             continue
         unit = [] if rest and rest[0].token_type == TokenType.R_BRACKET else rest[:1]
