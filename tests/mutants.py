@@ -297,12 +297,6 @@ MUTANTS: tuple[Mutant, ...] = (
          FAMILIES + "queries_share_a_plan_where_memory_has_to_be_bounded"),
     ),
     *_of(
-        "cqlduck/registration/candidates.py",
-        ("a query is said to join what goes with the one that it replaces",
-         "known = [one for one in known if one.name not in left]", "known = list(known)",
-         EXPLAINED + "it_says_which_family_a_query_joins_and_then_it_does"),
-    ),
-    *_of(
         "cqlduck/streamon/estimates.py",
         ("a projection is estimated as what it projects",
          "(one.id, one.kind) == (identity, kind)", "one.id == identity",
