@@ -14,7 +14,7 @@ once: it is one SELECT, without subqueries, set operations, LIMIT, OVER or sampl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -183,10 +183,9 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     """
     tokens = tokenize(text)
     words = _key(tokens, ())
-    equal = Shape(text, words, words)
     clauses = _clauses(tokens)
     if clauses is None or TokenType.FROM not in clauses:
-        return (equal,)
+        return (Shape(text, words, words),)
     first, is_operator = _list_of(tokens, clauses[TokenType.FROM][0])
     last = clauses[TokenType.FROM][0] - (2 if is_operator else 1)
     found = list(listed(tokens[first : last + 1]))
@@ -203,27 +202,24 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
         by_all = [t.text.upper() for t in tokens[begin + 1 : end]] == ["ALL"]
     everything = sorted([*found, *ranges], key=lambda one: one.start)
     beside_columns = [one for one in found if one.place == "column"]
+    plain = Shape(
+        text,
+        words,
+        words,
+        (),
+        ends[TokenType.FROM],
+        tokens[first].start,
+        tokens[last].end + 1,
+        _has_star(tokens[first : last + 1]),
+        is_operator,
+        ends.get(TokenType.WHERE),
+        ends.get(TokenType.GROUP_BY),
+        by_all,
+    )
     shapes: dict[str, Shape] = {}
     for constants in (found, beside_columns, [], everything):
         key = _key(tokens, constants)
-        if not constants:
-            shapes.setdefault(key, equal)
-        elif constants is not everything or ranges:
-            shape = Shape(
-                text,
-                key,
-                words,
-                tuple(constants),
-                ends[TokenType.FROM],
-                tokens[first].start,
-                tokens[last].end + 1,
-                _has_star(tokens[first : last + 1]),
-                is_operator,
-                ends.get(TokenType.WHERE),
-                ends.get(TokenType.GROUP_BY),
-                by_all,
-            )
-            shapes.setdefault(key, shape)
+        shapes.setdefault(key, replace(plain, key=key, constants=tuple(constants)))
     return tuple(shapes.values())
 
 
