@@ -44,6 +44,12 @@ KINDS = (
     "DROP CONTINUOUS QUERY there",
     "ALTER CONTINUOUS QUERY there DEACTIVATE",
     "ALTER CONTINUOUS QUERY there SET (keep = unbounded)",
+    "ALTER CONTINUOUS QUERY there SET (weight = 2, sharing = false)",
+    "ALTER STREAM s SET (late = drop, out_of_order_within = 5, ahead_at_most = '2 days')",
+    "ALTER STREAM s HEARTBEAT 5",
+    "REFRESH RELATION r AT 5 FROM (SELECT a, 'x' AS b FROM plain)",
+    "UPDATE cql.properties SET value = 2 WHERE name = 'weight' AND owner IN ('there')",
+    "EXPLAIN CREATE CONTINUOUS QUERY x AS SELECT a, count(*) AS n FROM s [RANGE 5] GROUP BY a",
     "SHOW STREAMS; SHOW RELATIONS; SHOW CONTINUOUS QUERIES",
     "EXPLAIN CONTINUOUS QUERY there",
     "INSERT INTO s VALUES (1, 'x', 2, 3, 0.5), (NULL, NULL, NULL, NULL, NULL)",
@@ -76,6 +82,7 @@ NUMBERS = (
     "0", "1", "-1", "00", "1.5", ".5", "5.", "1e3", "1e400", "-1e400", "1.5.5", "1_000", "0x1F",
     "9223372036854775807", "9223372036854775808", "99999999999999999999", "4611686018427387905",
     "1e-400", "'5'", "NULL", "NaN", "Infinity", "5 SECONDS", "'5 minutes'", "INTERVAL 5 DAYS",
+    "²", "1²", "\u0663", "'01:30:00'", "INTERVAL '1 hour'",
 )  # fmt: skip
 CHARACTERS = (
     *"'\"`()[]{};,.\\/*-$\n\r\t ", "\x00", "\x01", "\x1b", "\x7f", "\u00a0", "\u2028", "\u200b",

@@ -17,6 +17,7 @@ from sql_strategies import sql_cases
 from test_differential import append, play
 
 import cqlduck
+from cqlduck.rewrite.text.time import parse_duration
 
 QUIET = list(HealthCheck)
 INPUTS = "CREATE STREAM s (a INTEGER); CREATE RELATION r (a INTEGER);"
@@ -177,6 +178,14 @@ def test_keep_bounds_the_changes_of_one_query(con):
         ("ALTER CONTINUOUS QUERY q SET (history = true)", cqlduck.BindError),
         ("ALTER CONTINUOUS QUERY q SET (speed = 1)", cqlduck.BindError),
         ("ALTER CONTINUOUS QUERY q SET (keep = 'long')", cqlduck.ParseError),
+        ("ALTER CONTINUOUS QUERY q SET ()", cqlduck.ParseError),
+        ("ALTER CONTINUOUS QUERY q SET (weight = 2,)", cqlduck.ParseError),
+        ('EXPLAIN CREATE CONTINUOUS QUERY "" AS SELECT a FROM s', cqlduck.ParseError),
+        ("ALTER STREAM s HEARTBEAT ²", cqlduck.ParseError),
+        (
+            "CREATE RELATION r (a INTEGER); REFRESH RELATION r AT ² FROM (SELECT 1)",
+            cqlduck.ParseError,
+        ),
         ("ALTER CONTINUOUS QUERY nobody SET (keep = 1)", cqlduck.CatalogError),
         (
             "CREATE CONTINUOUS QUERY p WITH (keep = '1 month') AS SELECT a FROM s",
@@ -191,3 +200,22 @@ def test_options_that_are_none(con, statement, kind):
     with pytest.raises(kind):
         con.execute(statement)
     assert [("q", "3")] == con.sql("SELECT name, keep FROM cql.queries").fetchall()
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1 HOUR 30 MINUTES", "'90 minutes'", "INTERVAL '90 minutes'", "INTERVAL 90 MINUTES",
+     "INTERVAL '90' MINUTES", "'01:30:00'", "INTERVAL '1:30:00'"],
+)  # fmt: skip
+def test_a_duration_is_the_same_however_it_is_written(
+    con: cqlduck.Connection, written: str
+) -> None:
+    """As in a window; and an UPDATE may have the value of an expression."""
+    con.execute(f"{INPUTS} CREATE CONTINUOUS QUERY q WITH (keep = {written}) AS SELECT a FROM s")
+    con.execute(f"ALTER STREAM s SET (ahead_at_most = {written})")
+    length = "INTERVAL '1 minute' * 90"
+    con.execute(f"UPDATE cql.properties SET value = {length} WHERE name = 'out_of_order_within'")
+    con.execute(f"UPDATE cql.properties SET value = {length} WHERE name = 'history'")
+    kept = parse_duration(str(con.engine.query("q").keep)).microseconds
+    lengths = (kept, con.engine.input("s").ahead, con.engine.input("s").bound)
+    assert (5400 * 10**6,) * 3 == lengths

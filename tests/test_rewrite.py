@@ -462,6 +462,10 @@ WINDOW_ERRORS = (
     ("SELECT a FROM s [ROWS ^0]", "ROWS needs a whole number of at least 1"),
     ("SELECT a FROM s [ROWS ^x]", "ROWS needs a whole number"),
     ("SELECT a FROM s [ROWS ^1.5]", "ROWS needs a whole number"),
+    ("SELECT a FROM s [ROWS ^²]", "ROWS needs a whole number"),
+    ("SELECT a FROM s [ROWS 1,^²00]", "its thousands have three digits"),
+    ("SELECT a FROM s [ROWS 5 SLIDE ^\u0663]", "SLIDE needs a whole number"),
+    ("SELECT a FROM s [RANGE ^\u0663]", "no duration"),
     ("SELECT a FROM s [RANGE ^1 YEAR]", "no fixed length"),
     ("SELECT a FROM s [RANGE ^5 LIGHTYEARS]", "unknown unit"),
     ("SELECT a FROM s [NOW ^5]", "should end here"),
@@ -580,6 +584,9 @@ DURATIONS = (
     ("'90 seconds'", 90 * SECOND),
     ("  90 seconds  ", 90 * SECOND),
     ("0 SECONDS", 0),
+    ("01:30:00", 5400 * SECOND),
+    ("INTERVAL '2 days 100:00:01.5'", (48 * 3600 + 100 * 3600) * SECOND + SECOND * 3 // 2),
+    ("00:00:00.000001", 1),
 )
 
 
@@ -599,7 +606,8 @@ def test_bare_number_counts_instants(text: str, instants: Fraction) -> None:
     "text",
     ["", "  ", "''", "MINUTES", "five minutes", "-5 MINUTES", "5 MONTHS", "1 YEAR", "1 quarter",
      "2 DECADES", "1 MINUTE 5", "5 5", "5 PARSECS", "1 HOUR, 5 MINUTES", "INTERVAL", "1e3 SECONDS",
-     "'5 minutes"],
+     "'5 minutes", "-01:00:00", "1:2:3", "5 01:00:00", "01:00:00 1 DAY", "01:00:00:00", "1:00",
+     "01:60:00", "\u0663", "5 SECONDS²"],
 )  # fmt: skip
 def test_no_duration(text: str) -> None:
     with pytest.raises(ParseError):

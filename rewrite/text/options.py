@@ -101,6 +101,8 @@ def read_options(reader: Reader, known: Mapping[str, Option]) -> tuple[tuple[str
     reader.expect("(")
     options: dict[str, str] = {}
     while True:
+        if not reader.peek_name() and not reader.next_is_string:
+            reader.fail("expected an option here", suggestion("", known, "the options are"))
         at, key = reader.offset, reader.word().lower()
         if key not in known:
             raise BindError(

@@ -151,6 +151,8 @@ class Reader:
         """Read a name, quoted or not."""
         if not self.peek_name():
             self.fail("expected a name here")
+        if not self.tokens[self.position].text:
+            self.fail("a name is not empty")
         return self.word()
 
     def schema(self) -> None:
@@ -197,8 +199,15 @@ class Reader:
         return self.word()
 
     def value(self) -> str:
-        """Read an option's value: the text up to the next comma or closing parenthesis."""
-        return self.until_comma().strip("'")
+        """Read an option's value: the text up to the next comma or closing parenthesis.
+
+        Of a string alone that is what it says, without quotes.
+        """
+        first = self.position
+        text = self.until_comma()
+        is_string = self.position == first + 1
+        is_string = is_string and self.tokens[first].token_type == TokenType.STRING
+        return self.tokens[first].text if is_string else text
 
     def until_comma(self, stops: tuple[str, ...] = ()) -> str:
         """Read the text up to the comma, the parenthesis or the word that ends this item."""

@@ -132,13 +132,29 @@ class Clock:
         return Duration(count)
 
 
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+_HOURS = re.compile(r"(?:^|\s)\s*([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)$")
+"""Hours, minutes and seconds as DuckDB writes them of an INTERVAL, behind its days."""
+
+
+def _without_hours(text: str) -> tuple[str, Fraction | None]:
+    """Return what stands before hours, minutes and seconds, and these in microseconds, or None."""
+    found = _HOURS.search(text)
+    if found is None:
+        return text, None
+    units = (MICROSECONDS["HOUR"], MICROSECONDS["MINUTE"], MICROSECONDS["SECOND"])
+    parts = (Fraction(n) * unit for n, unit in zip(found.groups(), units, strict=True))
+    return text[: found.start()], sum(parts, Fraction(0))
+
+
+_PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
 def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
-    """Read `5 MINUTES`, `1 HOUR 30 MINUTES`, `INTERVAL '5 minutes'`, `'90 seconds'` or `120`.
+    """Read `5 MINUTES`, `INTERVAL '5 minutes'`, `'90 seconds'`, `'1 day 00:30:00'` or `120`.
 
     >>> parse_duration("1 hour 30 minutes").microseconds
+    Fraction(5400000000, 1)
+    >>> parse_duration("01:30:00").microseconds
     Fraction(5400000000, 1)
     >>> parse_duration("120").instants
     Fraction(120, 1)
@@ -152,7 +168,8 @@ def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
     quoted = re.fullmatch(r"'([^']*)'\s*([A-Za-z]*)", body)
     if quoted:
         body = f"{quoted[1]} {quoted[2]}".strip()
-    position, total, bare = 0, Fraction(0), None
+    body, hours = _without_hours(body)
+    position, total, bare = 0, hours or Fraction(0), None
     while position < len(body):
         part = _PART.match(body, position)
         if part is None or (bare is not None):
@@ -162,7 +179,7 @@ def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
             )
         number, unit = Fraction(part[1]), part[2].upper()
         if not unit:
-            if position:
+            if position or hours is not None:
                 raise ParseError(f"a number without a unit in {text.strip()}")
             bare = number
         else:
@@ -181,7 +198,7 @@ def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
                 )
             total += number * MICROSECONDS[singular]
         position = part.end()
-    if bare is None and not body:
+    if bare is None and hours is None and not body:
         raise ParseError("a duration is missing", hint="write a number and a unit: 30 SECONDS")
     if bare is not None:
         return WrittenDuration(None, bare, offset)

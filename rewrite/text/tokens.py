@@ -40,6 +40,15 @@ def tokenize(text: str) -> list[Token]:
         ) from error
 
 
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole number in digits; those of other scripts are none.
+
+    >>> [is_whole("10"), is_whole("1.5"), is_whole("\N{SUPERSCRIPT TWO}")]
+    [True, False, False]
+    """
+    return text.isascii() and text.isdigit()
+
+
 def has_same_words(left: str, right: str) -> bool:
     """Return whether two texts differ in nothing but comments and white space.
 
