@@ -35,18 +35,30 @@ from cqlduck.state import pending
 
 GOLDEN = Path(__file__).parent / "golden" / "relations" / "relation.sql"
 
-VALUES = {
+VALUES: dict[str, list[str | tuple[str, ...]]] = {
     "INTEGER": ["1", "2"],
-    "DOUBLE": ["'nan'", "'inf'"],
+    "DOUBLE": ["'nan'", ("'0'", "'-0'")],
+    "FLOAT": [("'0'", "'-0'"), "'inf'"],
     "VARCHAR": ["''", "'x'"],
-    "INTERVAL": ["INTERVAL '1 month'", "INTERVAL '1 microsecond'"],
+    "INTERVAL": [
+        ("INTERVAL '1 month'", "INTERVAL '30 days'", "INTERVAL '720 hours'"),
+        "INTERVAL '1 microsecond'",
+    ],
     "DATE": ["'infinity'", "'-infinity'"],
     "TIMESTAMP": ["'infinity'", "'2013-01-01'"],
     "TIMESTAMP_NS": ["'2013-01-01 00:00:00.000000001'", "'2013-01-01 00:00:00.000000002'"],
     "TIMETZ": ["'01:00:00+01'", "'02:00:00+01'"],
     "INTEGER[]": ["[1, NULL]", "[]"],
     "INTEGER[2]": ["[1, NULL]", "[1, 2]"],
-    "STRUCT(a INTEGER, b DOUBLE)": ["{'a': NULL, 'b': 'nan'}", "{'a': 1, 'b': 1}"],
+    "DOUBLE[]": [("[0::DOUBLE, NULL]", "['-0'::DOUBLE, NULL]"), "['nan'::DOUBLE]"],
+    "INTERVAL[2]": [
+        ("[INTERVAL '1 day', NULL]", "[INTERVAL '24 hours', NULL]"),
+        "[NULL, INTERVAL '1 day']",
+    ],
+    "STRUCT(a INTEGER, b DOUBLE)": [
+        "{'a': NULL, 'b': 'nan'}",
+        ("{'a': 1, 'b': 0::DOUBLE}", "{'a': 1, 'b': '-0'::DOUBLE}"),
+    ],
     "MAP(VARCHAR, INTEGER[])": ["MAP {'a': [1]}", "MAP {}"],
     "UNION(a INTEGER, b VARCHAR)": ["union_value(b := '1')", "union_value(a := 1)"],
     "VARIANT": ["1::VARIANT", "[1]::VARIANT"],
@@ -58,7 +70,7 @@ VALUES = {
     "DECIMAL(38, 1)": ["0.1", "-0.1"],
     "JSON": ["'{}'", "'null'"],
 }
-"""Of each type two values that are different; NULL is a third one."""
+"""Of each type two values that are different; NULL is a third one. Forms of a value are equal."""
 
 
 @st.composite
@@ -89,11 +101,15 @@ def described(case: Case) -> Relation:
     )
 
 
-def values_of(case: Case, row: tuple[int, int]) -> str:
-    """Return the values of a row; two keys of two columns have the same first one."""
+def values_of(case: Case, row: tuple[int, int], number: int) -> str:
+    """Return the values of a row; two keys of two columns have the same first one.
+
+    Which of its forms a value has follows from the number of the row.
+    """
     values = [*VALUES[case.type], "NULL"]
     key = [(0, 0), (0, 1), (2, 0)][row[0]] if case.wide else row[:1]
-    return ", ".join(values[place] for place in (*key, row[1]))
+    found = (values[place] for place in (*key, row[1]))
+    return ", ".join(v if isinstance(v, str) else v[number % len(v)] for v in found)
 
 
 def fill(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
@@ -104,12 +120,12 @@ def fill(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
         f"CREATE OR REPLACE TABLE cql_state.queue ({listed}, "
         "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
     )
-    rows = [f"({values_of(case, row)}, 0, {FOREVER}, {n})" for n, row in enumerate(case.held)]
+    rows = [f"({values_of(case, row, n)}, 0, {FOREVER}, {n})" for n, row in enumerate(case.held)]
     if rows:
         shell.execute(f"INSERT INTO cql_state.store VALUES {', '.join(rows)}")
     first = len(case.held)
     rows = [
-        f"({values_of(case, e.row)}, {e.instant}, '{e.operation}', {first + n})"
+        f"({values_of(case, e.row, first + n)}, {e.instant}, '{e.operation}', {first + n})"
         for n, e in enumerate(case.elements)
     ]
     shell.execute(f"INSERT INTO cql_state.queue VALUES {', '.join(rows)}")
@@ -347,7 +363,7 @@ def test_the_content_with_what_is_pending_is_what_the_store_will_hold(
 def test_values_of_any_type_pass_through_a_relation_as_they_came(
     con: cqlduck.Connection, type_name: str
 ) -> None:
-    one, other = VALUES[type_name]
+    one, other = (v if isinstance(v, str) else v[-1] for v in VALUES[type_name])
     con.execute(f"""
         CREATE RELATION r (k INTEGER, v {type_name}) PRIMARY KEY (k);
         CREATE RELATION w (k {type_name}, v INTEGER) PRIMARY KEY (k);

@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.rewrite.text.tokens import is_whole
+from cqlduck.rewrite.text.tokens import are_digits
 
 MAX_DIGITS = 18
 """How many digits a number has at most that is cut out."""
@@ -155,7 +155,7 @@ def ranged(tokens: Sequence[Token]) -> Iterator[Constant]:
         closing = place + 3 + len(unit)
         if closing >= len(tokens) or tokens[closing].token_type != TokenType.R_BRACKET:
             continue
-        if not is_whole(number.text) or not 0 < int(number.text) < 10**MAX_LISTED_DIGITS:
+        if not are_digits(number.text) or not 0 < int(number.text) < 10**MAX_LISTED_DIGITS:
             continue
         behind = [t for t in tokens[closing + 1 : closing + 3] if t.token_type != TokenType.ALIAS]
         is_named = behind and behind[0].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
@@ -277,7 +277,7 @@ def _constant(
         return None
     whole, point, behind = token.text.partition(".")
     digits = whole + behind
-    if not is_whole(digits) or len(digits) > MAX_DIGITS or not whole:
+    if not are_digits(digits) or len(digits) > MAX_DIGITS or not whole:
         return None
     sql = ("-" if is_negative else "") + token.text
     kind: Literal["whole", "decimal"] = "decimal" if point else "whole"

@@ -14,7 +14,7 @@ from cqlduck.rewrite.text.statements import (
     RefreshRelation,
 )
 from cqlduck.rewrite.text.time import WrittenDuration
-from cqlduck.rewrite.text.tokens import is_whole
+from cqlduck.rewrite.text.tokens import are_digits
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
 
@@ -145,7 +145,7 @@ def _moment(reader: Reader) -> str | int:
     sign = -1 if reader.accept("-") else 1
     at = reader.offset
     word = reader.word()
-    if not is_whole(word):
+    if not are_digits(word):
         raise ParseError(
             f"{word} is no instant", hint="write an integer, or a text such as '2013-01-01 12:00'"
         ).at(reader.text, at)

@@ -40,10 +40,10 @@ def tokenize(text: str) -> list[Token]:
         ) from error
 
 
-def is_whole(text: str) -> bool:
-    """Return whether a text is a whole number in digits; those of other scripts are none.
+def are_digits(text: str) -> bool:
+    """Return whether a text is a number of digits alone; those of other scripts are none.
 
-    >>> [is_whole("10"), is_whole("1.5"), is_whole("\N{SUPERSCRIPT TWO}")]
+    >>> [are_digits("10"), are_digits("1.5"), are_digits("\N{SUPERSCRIPT TWO}")]
     [True, False, False]
     """
     return text.isascii() and text.isdigit()

@@ -13,7 +13,7 @@ from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite.text.parsing import expression_of
 from cqlduck.rewrite.text.reader import Reader
 from cqlduck.rewrite.text.time import WrittenDuration
-from cqlduck.rewrite.text.tokens import is_whole
+from cqlduck.rewrite.text.tokens import are_digits
 
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
 
@@ -115,10 +115,10 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
 def _count(reader: Reader, word: str) -> int:
     at = reader.offset
     number = reader.word()
-    while is_whole(number) and reader.accept(","):
+    while are_digits(number) and reader.accept(","):
         # thousands, as in [ROWS 10,000]
         number += _three_digits(reader, word)
-    if not is_whole(number) or not 1 <= int(number) < 2**31:
+    if not are_digits(number) or not 1 <= int(number) < 2**31:
         raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
             reader.text, at
         )
@@ -128,7 +128,7 @@ def _count(reader: Reader, word: str) -> int:
 def _three_digits(reader: Reader, word: str) -> str:
     at = reader.offset
     digits = reader.word()
-    if len(digits) != 3 or not is_whole(digits):
+    if len(digits) != 3 or not are_digits(digits):
         raise ParseError(
             f"{word} needs a whole number, and its thousands have three digits, not {digits}"
         ).at(reader.text, at)
