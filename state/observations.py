@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
@@ -78,6 +79,9 @@ def load(database: Database, last: int) -> dict[Point, list[Observation]]:
     Args:
         database: The database.
         last: How many of each point.
+
+    Raises:
+        DatabaseError: A row that nobody has written so.
     """
     if database.is_new:
         return {}
@@ -98,11 +102,18 @@ def load(database: Database, last: int) -> dict[Point, list[Observation]]:
         "QUALIFY row_number() OVER (PARTITION BY point, owner, operator, ticks, input "
         f"ORDER BY number DESC) <= {last} ORDER BY number"
     ):
+        point = Point(*key)
+        if len(options) != len(costs) or None in (*statistics, *options, *costs):
+            raise DatabaseError(
+                f"a row of cql_state.observations of the point {point.name} of {point.owner} is "
+                "not what was written: a statistic or a cost is missing",
+                hint="delete the rows of the point in DuckDB; it then decides without them",
+            )
         seen = Observation(
             tuple(statistics), option, outcome, before, expected, measured,
             dict(zip(options, costs, strict=True)),
         )  # fmt: skip
-        found.setdefault(Point(*key), []).append(seen)
+        found.setdefault(point, []).append(seen)
     return found
 
 

@@ -173,6 +173,21 @@ def test_a_profile_that_somebody_has_changed_is_refused(tmp_path: Path) -> None:
             play(con, range(6, 7))
 
 
+@pytest.mark.parametrize("change", ["costs = [1.0]", "statistics = [NULL]", "options = []"])
+def test_an_observation_that_somebody_has_changed_is_refused(change: str, tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "some.duckdb"
+    seen = Observation((0.0, 1.0), "2 1", CONFIRMED, 2.0, 1.0, 1.5, {"2 1": 1.0, "1 2": 2.0})
+    with cqlduck.connect(path) as con:
+        con.execute(SCHEMA + QUERY)
+        write(con.engine.database, [Noted(1, None, POINT, seen)])
+    with duckdb.connect(path) as other:
+        other.execute(f"UPDATE cql_state.observations SET {change}")
+    with pytest.raises(cqlduck.DatabaseError, match=r"cql_state\.observations .* is not what"):
+        cqlduck.connect(path)
+
+
 def test_the_log_of_observations_is_thinned(tmp_path: Path) -> None:
     with cqlduck.connect(tmp_path / "some.duckdb") as con:
         base: Database = con.engine.database

@@ -203,6 +203,18 @@ def test_options_that_are_none(con, statement, kind):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["1234567 seconds", "1234567.000001 seconds", "0.5 seconds", "4000000000000 seconds", "7"],
+)
+def test_a_duration_is_shown_as_it_can_be_set(con: cqlduck.Connection, text: str) -> None:
+    con.execute(INPUTS)
+    for name in ("ahead_at_most", "out_of_order_within"):
+        con.execute(f"UPDATE cql.properties SET value = ? WHERE name = '{name}'", [text])
+    shown = "SELECT DISTINCT value FROM cql.properties WHERE name IN (?, ?)"
+    assert [(text,)] == con.sql(shown, ["ahead_at_most", "out_of_order_within"]).fetchall()
+
+
+@pytest.mark.parametrize(
     "written",
     ["1 HOUR 30 MINUTES", "'90 minutes'", "INTERVAL '90 minutes'", "INTERVAL 90 MINUTES",
      "INTERVAL '90' MINUTES", "'01:30:00'", "INTERVAL '1:30:00'"],

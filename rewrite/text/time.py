@@ -81,7 +81,8 @@ class WrittenDuration:
         """The duration as people read it: a number of instants, or seconds."""
         if self.microseconds is None:
             return str(int(self.instants or 0))
-        return f"{int(self.microseconds) / 1e6:g} seconds"
+        seconds, rest = divmod(int(self.microseconds), MICROSECONDS["SECOND"])
+        return f"{seconds}{f'.{rest:06}'.rstrip('0') if rest else ''} seconds"
 
 
 @dataclass(frozen=True)
