@@ -1,4 +1,4 @@
-"""What many queries cost that differ in constants alone, or in nothing, beside one.
+"""What many queries cost that differ in constants, in what they show, or in nothing, beside one.
 
     python benchmarks/sharing.py [--numbers 1,100,1000] [--rows 100] [--rows 10000] [--ticks 20]
 
@@ -26,7 +26,18 @@ SHAPES = {
     "filters": "SELECT k, v FROM s WHERE k = {n} AND v > 5",
     "windows": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
     "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
+    "lists": "SELECT s.k, {item} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k WHERE v > 5",
+    "aggregates": "SELECT s.k, {call} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k GROUP BY s.k",
+    "unlike": "SELECT k, {call} AS x FROM s [RANGE {w}] WHERE v % {p} = 0 GROUP BY k",
 }
+ITEMS = ["v", "r.w", "r.name", "upper(name)", "v > w", "v IS NULL", "r.k",
+         "name IS NULL", "lower(name)", "w IS NULL"]  # fmt: skip
+"""What queries over one join show."""
+
+CALLS = ["count(*)", "sum(v)", "min(v)", "max(v)", "avg(v)", "count(v)", "count(*) > 3",
+         "max(v) IS NULL", "count(*) FILTER (WHERE v > 9)", "sum(v) > 99"]  # fmt: skip
+"""What queries show of one aggregate."""
+
 VALUES = 1_000_000
 """Values of `v` are below it, and so are the constants of `groups`."""
 
@@ -52,8 +63,19 @@ def contestant(shape: str, number: int, *, sharing: bool) -> Contestant:
     """Return a database with queries."""
     con = cqlduck.connect(sharing=sharing)
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+    con.execute("CREATE RELATION r (k INTEGER, w INTEGER, name VARCHAR)")
+    con.append("r", [(k, k * 1000, f"name {k}") for k in range(20)])
     step = VALUES // (number + 1) if shape in ("groups", "windows") else 1
-    texts = [SHAPES[shape].format(n=step * (n + 1), w=17 + n % 48) for n in range(number)]
+    texts = [
+        SHAPES[shape].format(
+            n=step * (n + 1),
+            w=17 + n % 48,
+            item=ITEMS[n % len(ITEMS)],
+            call=CALLS[n % len(CALLS)],
+            p=n + 2,
+        )
+        for n in range(number)
+    ]
     began = time.perf_counter()
     for n, text in enumerate(texts):
         con.execute(f"CREATE CONTINUOUS QUERY q{n} AS {text}")
@@ -94,6 +116,7 @@ def main(
     rows: Annotated[list[int] | None, typer.Option(help="How many elements a tick has.")] = None,
     ticks: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 20,
     most_alone: Annotated[int, typer.Option(min=1, help="How many that do not share.")] = 50,
+    shapes: Annotated[str, typer.Option(help="Which shapes; by default all.")] = ",".join(SHAPES),
 ) -> None:
     """Print a table."""
     listed = [int(number) for number in numbers.split(",")]
@@ -102,7 +125,7 @@ def main(
             "registering one", "alone"]  # fmt: skip
     print("| " + " | ".join(head) + " |")
     print("|---" * len(head) + "|")
-    for shape in SHAPES:
+    for shape in shapes.split(","):
         for size in rows or [100, 10_000]:
             cells = measured(shape, listed, size, ticks, most_alone)
             print("| " + " | ".join([shape, f"{size:,}", *cells]) + " |", flush=True)

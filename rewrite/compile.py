@@ -19,6 +19,7 @@ from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
 from cqlduck.rewrite.physical.evaluators import has_frame
 from cqlduck.rewrite.physical.form import FIRST
+from cqlduck.rewrite.physical.outline import outline
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -73,6 +74,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         _check_columns(plan)
         _check_conditions(plan, catalog)
         order_sql = None if order is None else _order(order, plan, binder)
+        shown = outline(plan)
         plan = optimize(plan)
     except Error as error:
         if isinstance(error, BindError) and TS in body.lower():
@@ -108,6 +110,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         is_net(plan, writer) or properties(plan).is_consolidated,
         Captured(macros, binder.called, types, called).text(),
         ordered(writer),
+        shown,
     )
 
 

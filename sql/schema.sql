@@ -75,9 +75,11 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     is_open BOOLEAN NOT NULL DEFAULT false,
     weight DOUBLE NOT NULL DEFAULT 1,
     sharing BOOLEAN,
+    projection VARCHAR[] NOT NULL DEFAULT [],
+    selection VARCHAR[] NOT NULL DEFAULT [],
     as_of BIGINT NOT NULL
 );
-COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is.';
+COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is. Of a member that shows other columns than all of these, projection lists them, and selection those that have to be true.';
 
 CREATE TABLE IF NOT EXISTS cql_state.functions (
     name VARCHAR NOT NULL,

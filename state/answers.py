@@ -11,8 +11,8 @@ tick, unless a bounded history ends in the tick.
 
 from __future__ import annotations
 
-from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Clock, Instant
+from cqlduck.state import members
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
@@ -121,15 +121,14 @@ def create_member(database: Database, clock: Clock, member: Query) -> None:
         clock: The clock of the database.
         member: The member.
     """
-    listed = ", ".join(quoted(c.name) for c in member.columns)
-    known = [] if member.member is None else [f"{MEMBER} = {member.member}"]
+    known = members.conditions(member)
     if member.state != "active":
         known.append("false" if member.frontier is None else f"_ts <= {member.frontier}")
     where = f" WHERE {' AND '.join(known)}" if known else ""
     log = f"changes_{member.family}"
     database.view(
         f"cql_state.{quoted(member.changes)}",
-        f"SELECT {listed}, _ts, _weight FROM cql_state.{quoted(log)}{where}",
+        f"SELECT {members.columns(member)}, _ts, _weight FROM cql_state.{quoted(log)}{where}",
     )
     database.view(quoted(member.name), _answer_sql(clock, member, None, None))
 
@@ -143,9 +142,19 @@ def drop_member(database: Database, member: Query, *, keep_log: bool = False) ->
 
 
 def separate(database: Database, member: Query) -> None:
-    """Let the log of a member be a table of its own, with what its view has shown so far."""
+    """Let the log of a member be a table of its own, with what its view has shown so far.
+
+    It is as net as the log of its own plan would be.
+    """
     log = f"cql_state.{quoted(member.changes)}"
-    database.execute(f"CREATE TEMPORARY TABLE _cql_separate AS FROM {log}")
+    source = f"FROM {log}"
+    if member.projection and member.kind == "relation":
+        listed = ", ".join(quoted(c.name) for c in member.columns)
+        source = (
+            f"SELECT {listed}, _ts, CAST(sum(_weight) AS BIGINT) AS _weight FROM {log} "
+            f"GROUP BY {same_rows(member.columns)}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts"
+        )
+    database.execute(f"CREATE TEMPORARY TABLE _cql_separate AS {source}")
     database.execute(f"DROP VIEW {log}")
     database.execute(f"CREATE TABLE {log} AS FROM temp._cql_separate")
     database.execute("DROP TABLE temp._cql_separate")
@@ -166,9 +175,10 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | N
     order = f" {query.order_by}" if query.order_by else ""
     is_now = until is None or until == query.frontier
     if query.family is not None and query.state == "active" and is_now:
-        where = "" if query.member is None else f" WHERE {MEMBER} = {query.member}"
+        known = members.conditions(query)
+        where = f" WHERE {' AND '.join(known)}" if known else ""
         standing = f"cql_state.{quoted(f'standing_{query.family}')}"
-        source = f"SELECT {listed}, _weight FROM {standing}{where}"
+        source = f"SELECT {members.columns(query)}, _weight FROM {standing}{where}"
         return weighted_rows(query.columns, source) + order
     if held is not None and is_now and query.family is None:
         return f"SELECT {listed} FROM ({held}) AS kept{order}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Instant
+from cqlduck.state import members
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 
@@ -59,6 +59,8 @@ def shown(
     table, condition, order = _place(catalogue, name, instant)
     thing = _thing(catalogue, name)
     listed = ", ".join(quoted(c.name) for c in thing.columns)
+    if isinstance(thing, Query):
+        listed = members.columns(thing)
     rows = database.rows(
         f"SELECT {listed} FROM (SELECT *, row_number() OVER (ORDER BY {order}) AS _cql_place "
         f"FROM {table} WHERE {condition}) AS arrived WHERE _cql_place = {place + 1}"
@@ -80,8 +82,9 @@ def _place(catalogue: Catalogue, name: str, instant: Instant) -> tuple[str, str,
     thing = _thing(catalogue, name)
     if isinstance(thing, Query):
         # the log of a member is a view, whose rows have no number
-        log = thing.changes if thing.family is None else f"changes_{thing.family}"
-        own = "" if thing.member is None else f" AND {MEMBER} = {thing.member}"
-        return f"cql_state.{quoted(log)}", f"_ts = {instant} AND _weight > 0{own}", "rowid"
+        name = thing.changes if thing.family is None else f"changes_{thing.family}"
+        log = f"cql_state.{quoted(name)}"
+        own = [*members.conditions(thing), *members.unchanged(thing, log, f"{instant}")]
+        return log, " AND ".join([f"_ts = {instant} AND _weight > 0", *own]), "rowid"
     column = "_ts" if thing.kind == "stream" else "_cql_enter"
     return f"cql_state.{quoted(thing.table)}", f"{column} = {instant}", "_cql_seq"

@@ -87,6 +87,9 @@ class Query:
     a member, and `member` its number there, unless all members are equal. `shape` is what the
     members of a family have in common, and `is_open` whether others may still join once it has
     begun. `sharing` is whether the query may be a member; None leaves it to the setting.
+
+    Of a member `projection` lists the columns of the family that it shows, one for each of its own,
+    unless these are called alike; and `selection` those that are true in all tuples that it shows.
     """
 
     position: int
@@ -115,6 +118,8 @@ class Query:
     is_open: bool = False
     weight: float = 1.0
     sharing: bool | None = None
+    projection: tuple[str, ...] = ()
+    selection: tuple[str, ...] = ()
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -132,6 +137,11 @@ class Query:
     def beside(self) -> str:
         """The name of what amendments need beside the log inside `cql_state`; see `amend`."""
         return f"beside_{self.name}"
+
+    @property
+    def projected(self) -> tuple[str, ...]:
+        """The columns of its family that a member shows, one for each of its own."""
+        return self.projection or tuple(column.name for column in self.columns)
 
     @property
     def standing_answer(self) -> str:

@@ -130,7 +130,7 @@ def load(database: Database, *, is_empty: bool = False) -> Catalogue:
         listed = ", ".join([*names, "column_names", "column_types"])
         for row in database.rows(f"SELECT {listed} FROM cql_state.{kind} ORDER BY position"):
             values = dict(zip(names, row[: len(names)], strict=True))
-            for key in ("primary_key", "inputs"):
+            for key in ("primary_key", "inputs", "projection", "selection"):
                 if key in values:
                     values[key] = tuple(values[key])
             columns = tuple(Column(n, t) for n, t in zip(row[-2], row[-1], strict=True))

@@ -46,13 +46,21 @@ def said(catalogue: Catalogue, member: Query) -> str:
     others = [one for one in catalogue.members_of(family) if one is not member]
     names = ", ".join(one.name for one in others[:MAX_NAMED])
     more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
-    differ = "which says the same" if member.member is None else "which differ in constants alone"
+    differ = "which say the same"
+    if member.projection:
+        differ = f"which show something of the same; it shows {_shown(member)}"
     if member.member is not None:
         differ = f"which differ in constants alone; it is number {member.member}"
     return (
         f"-- {member.name} is computed by {family.name}, one plan for {len(others) + 1} queries, "
         f"{differ}\n--   the others: {names or 'none'}{more}"
     )
+
+
+def _shown(member: Query) -> str:
+    """Return in words which columns of its family a member shows."""
+    conditions = f" where {' and '.join(member.selection)}" if member.selection else ""
+    return f"{', '.join(member.projected)}{conditions}"
 
 
 MAX_NAMED = 10

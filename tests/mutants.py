@@ -98,6 +98,7 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 FAMILIES = "test_families.py::test_"
+WIDENING = "test_widening.py::test_"
 
 MUTANTS: tuple[Mutant, ...] = (
     # --------------------------------------------------------------------------- families
@@ -248,6 +249,62 @@ MUTANTS: tuple[Mutant, ...] = (
          FAMILIES + "global_aggregates_of_a_family_have_their_row_over_nothing"),
     ),
     *_of(
+        "rewrite/physical/outline.py",
+        ("the Istream of what shrinks is one of all columns",
+         'if not grows and plan.kind != "rstream":', "if False:",
+         WIDENING + "other_tuples_have_another_plan"),
+        ("what may raise is shown beside others",
+         " or any(map(_may_fail, unique(plan))):", ":",
+         WIDENING + "other_tuples_have_another_plan"),
+        ("groups are the same whatever their keys are",
+         "inner.everything, *keys)", "inner.everything)",
+         WIDENING + "other_tuples_have_another_plan"),
+    ),
+    *_of(
+        "rewrite/widening.py",
+        ("a condition of one member is one of all",
+         "having = [sql for means, sql in first.items() if means in second]",
+         "having = [*first.values()]",
+         WIDENING + "the_text_of_both_has_the_columns_of_the_first_one_first"),
+    ),
+    *_of(
+        "cqlduck/registration/widening.py",
+        ("a family keeps groups that nobody shows",
+         "if both not in (", "if False and both not in (",
+         WIDENING + "other_tuples_have_another_plan"),
+        ("who was there shows groups that it left out",
+         "        _selection(its, shown, known),\n    )", "        (),\n    )",
+         WIDENING + "one_plan_computes_them"),
+        ("a text is taken for what it was meant to be",
+         "if not fits or compiled.kind != host.kind:", "if shown is None:",
+         WIDENING + "a_name_means_what_it_means_alone"),
+    ),
+    *_of(
+        "cqlduck/engine/core.py",
+        ("what a member does not show changes what it shows",
+         "if query.projection:", "if False:",
+         WIDENING + "one_plan_computes_them"),
+    ),
+    *_of(
+        "state/members.py",
+        ("a member has the elements of all",
+         'number = [] if member.member is None else [f"{MEMBER} = {member.member}"]',
+         "number = list[str]()",
+         FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
+        ("a member shows all groups of its family",
+         "return [*number, *map(quoted, member.selection)]", "return number",
+         WIDENING + "one_plan_computes_them"),
+        ("a reader fails of a row that has not changed",
+         "if not member.projection:", "if True:",
+         WIDENING + "the_row_at_which_a_reader_fails_is_one_that_its_query_has_changed"),
+    ),
+    *_of(
+        "state/answers.py",
+        ("a member leaves with elements that cancel",
+         'if member.projection and member.kind == "relation":', "if False:",
+         WIDENING + "a_member_leaves_with_what_it_shows"),
+    ),
+    *_of(
         "cqlduck/registration/families.py",
         ("members of equal constants are one, whenever they begin",
          "values = tuple(constant.sql for constant in shape.constants), since",
@@ -340,9 +397,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "state/answers.py",
         ("a member that stands still goes on with its family",
          'f"_ts <= {member.frontier}")', '"true")',
-         FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
-        ("a member has the elements of all",
-         'known = [] if member.member is None else [f"{MEMBER} = {member.member}"]', "known = []",
          FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
     ),
     *_of(

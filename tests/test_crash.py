@@ -20,12 +20,14 @@ from cqlduck.sources.dropzone import BatchWriter
 
 BATCHES, ROWS = 80, 40
 QUERIES = ("totals", "recent", "extremes", "latest", "named", "missing", "high", "higher", "few",
-           "fewer", "least", "chain")  # fmt: skip
+           "fewer", "least", "chain", "most", "names")  # fmt: skip
 APPLICATION = """
 CREATE STREAM s (t BIGINT, k BIGINT, v DOUBLE) TIMESTAMP BY t FROM 's';
 CREATE RELATION r (k BIGINT, name VARCHAR) FROM 'r';
 CREATE CONTINUOUS QUERY totals AS SELECT k, count(*) AS n, sum(v) AS total FROM s GROUP BY k;
 CREATE CONTINUOUS QUERY recent AS SELECT s.k, r.name, s.v FROM s [RANGE 5] JOIN r ON s.k = r.k;
+CREATE CONTINUOUS QUERY most AS SELECT k, max(v) AS most FROM s GROUP BY k HAVING count(*) > 3;
+CREATE CONTINUOUS QUERY names AS SELECT r.name FROM s [RANGE 5] JOIN r ON s.k = r.k;
 CREATE CONTINUOUS QUERY extremes AS SELECT max(v) AS high, min(v) AS low FROM s [ROWS 25];
 CREATE CONTINUOUS QUERY latest AS SELECT Istream(k, v) FROM s [PARTITION BY k ROWS 1];
 CREATE CONTINUOUS QUERY named AS SELECT name, count(*) AS n FROM recent GROUP BY name;

@@ -78,6 +78,48 @@ SHAPES = [
 READERS = [
     "SELECT count(*) AS n FROM {0}",
     "SELECT k FROM {0} WHERE k > 0",
+    "SELECT 6 // (k - 1) AS x FROM {0}",
+    "SELECT k, n FROM {0} [ROWS 3]",
+    "SELECT n, count(*) AS c FROM {0} GROUP BY n",
+    "SELECT Istream(n) FROM {0}",
+]
+SOURCES = [
+    # what is behind FROM, the items, and the conditions of HAVING
+    (
+        "s [RANGE 3] {a} WHERE {a}.v > 0 GROUP BY {a}.k",
+        [
+            "{a}.k",
+            "count(*) AS n",
+            "sum(v) AS n",
+            "sum({a}.v) AS t",
+            "max(v)",
+            "count(DISTINCT v)",
+            "avg(v) AS a",
+            "median({a}.v) AS n",
+            "count(v) FILTER (WHERE v > 2) AS f",
+            "{a}.k AS x",
+            "k IS NULL AS b",
+        ],
+        ["count(*) > 1", "sum(v) > 3", "{a}.k = 1", "max({a}.v) < 4"],
+    ),
+    (
+        "s [RANGE 2] {a}",
+        ["count(*) AS n", "sum(v) AS k", "min({a}.v) AS n", "bool_or(v > 2) AS b"],
+        ["count(*) > 1", "max(v) > 2"],
+    ),
+    (
+        "s [RANGE 3] {a}, r {b} WHERE {a}.k = {b}.k",
+        ["{a}.k", "v AS n", "w", "{b}.w AS n", "v", "{a}.v > w AS b", "*", "1 AS one"],
+        [],
+    ),
+    (
+        "u [ROWS 3] {a} LEFT JOIN r {b} ON {a}.k = {b}.k WHERE v > 0",
+        ["{a}.k", "v AS n", "w", "price", "cost AS n", "name", "upper(name) AS u", "{b}.*"],
+        [],
+    ),
+    ("s WHERE v > 1", ["k", "v", "v AS n", "k AS v", "k > v AS n", "*"], []),
+    ("u [RANGE 2] {a}", ["price AS n", "{a}.k", "huge", "name", "k AS n"], []),
+    ("u [RANGE 2]", ["DISTINCT k", "k", "DISTINCT k, v AS n", "price"], []),
 ]
 
 SCRIPT = """
@@ -214,8 +256,31 @@ def rows_of(rnd: random.Random, name: str) -> list[tuple[Any, ...]]:
     return [(value(3), value(5)) for _ in range(count)]
 
 
+def unlike(rnd: random.Random, number: int) -> str:
+    """Return a query that shows something of a source, of which others show something else."""
+    source, items, having = SOURCES[number]
+    listed = rnd.sample(items, rnd.randrange(1, min(5, len(items) + 1)))
+    if any("DISTINCT k" in item for item in listed):
+        listed = listed[:1]
+    text = ", ".join(listed)
+    operator = rnd.choice(["", "", "", "Rstream", "Istream", "Dstream"])
+    if operator and "DISTINCT k" not in text:
+        text = f"{operator}({text})"
+    conditions = rnd.sample(having, min(rnd.choice([0, 0, 1, 2]), len(having)))
+    text = f"SELECT {text} FROM {source}"
+    if conditions:
+        text += f" HAVING {' AND '.join(conditions)}"
+    a, b = rnd.choice([("a", "b"), ("x", "y")])
+    return text.format(a=a, b=b)
+
+
 def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
     """Yield some statements over queries."""
+    if rnd.random() < 0.4:
+        source = rnd.choice([0, 0, rnd.randrange(len(SOURCES))])
+        for fresh in rnd.sample(range(14), rnd.randrange(2, 5)):
+            body = unlike(rnd, source)
+            yield f"CREATE OR REPLACE CONTINUOUS QUERY q{fresh} AS {body}"
     for _ in range(rnd.choice([0, 1, 2, 5])):
         fresh = f"q{rnd.randrange(14)}"
         shape = rnd.choice(SHAPES[: rnd.choice([3, len(SHAPES)])])

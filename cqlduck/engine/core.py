@@ -372,6 +372,9 @@ class Core:
 
     def is_net(self, query: Query) -> bool:
         """Return whether no two elements in a query's log have the same tuple and instant."""
+        if query.projection:
+            # a tuple leaves and returns where another column of its family changes
+            return False
         return self.compiled[query.planned_by].is_net and not self.catalogue.amends(query)
 
     def is_lasting(self, query: Query) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import Bounds
@@ -327,7 +327,8 @@ class Engine(Failing):
         self.write(query, compiled)
         kinds = {column.name: column for column in compiled.columns}
         for member in self.catalogue.members_of(query):
-            member.columns = tuple(kinds[column.name] for column in member.columns)
+            pairs = zip(member.projected, member.columns, strict=True)
+            member.columns = tuple(replace(kinds[name], name=c.name) for name, c in pairs)
             catalog_rows.move(self.database, member)
             answers.create_member(self.database, self.clock, member)
 

@@ -137,8 +137,9 @@ def _alone(engine: Engine, query: Query) -> str:
     if query.family is not None:
         return ""
     statement = CreateQuery(query.name, query.body, options_of(query))
-    found = prospect(engine, statement, query, is_new=False)
-    if found.candidate is None:
+    own = engine.compiled[query.name.lower()]
+    found = prospect(engine, statement, own, query, is_new=False)
+    if found.candidate is None and found.widened is None:
         return f"-- {query.name} has a plan of its own: {found.why}"
     return f"-- {query.name} has a plan of its own; created anew {said(engine, found)}"
 

@@ -67,7 +67,7 @@ def candidates(
     except Error:
         return  # to compile it says what is wrong, and where
     keep = retention_of(engine, dict(statement.options).get("keep"))
-    left = () if leaving is None else (leaving.name, *_alone(engine, leaving))
+    left = leaving_names(engine, leaving)
     for shape in shapes:
         known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
         known = [one for one in known if one.name not in left]
@@ -76,15 +76,17 @@ def candidates(
         for query in open_to_it or [*known, *_alike(engine, shape.key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
             if query.name not in left and _is_plain(engine, like, shape):
-                is_first = query.keep == keep and _is_first(engine, query)
-                yield Candidate(query, like, shape, bool(open_to_it), is_first)
+                can_be = query.keep == keep and is_first(engine, query)
+                yield Candidate(query, like, shape, bool(open_to_it), can_be)
 
 
-def _alone(engine: Engine, member: Query) -> tuple[str, ...]:
-    """Return the name of the family of which a query is the only member, if there is one."""
-    family = engine.catalogue.family_of(member)
+def leaving_names(engine: Engine, leaving: Query | None) -> tuple[str, ...]:
+    """Return the name of a query that goes, and of the family of which it is the only member."""
+    if leaving is None:
+        return ()
+    family = engine.catalogue.family_of(leaving)
     is_alone = family is not None and len(engine.catalogue.members_of(family)) == 1
-    return (family.name,) if family is not None and is_alone else ()
+    return (leaving.name, *((family.name,) if family is not None and is_alone else ()))
 
 
 def wants_sharing(engine: Engine, statement: CreateQuery) -> bool:
@@ -169,21 +171,21 @@ def _may_join(engine: Engine, family: Query) -> bool:
     since = since_of(engine, family)
     if family.is_open and since is not None:
         return True
-    return _is_new(family) and family.since == since
+    return is_new(family) and family.since == since
 
 
-def _is_new(query: Query) -> bool:
+def is_new(query: Query) -> bool:
     """Return whether a query has not moved since it was registered."""
     return query.begin_instant is None and query.frontier == query.since
 
 
-def _is_first(engine: Engine, query: Query) -> bool:
+def is_first(engine: Engine, query: Query) -> bool:
     """Return whether a query that has a plan of its own can become a member of a family.
 
     That is so if it has not moved yet, nobody reads it or has pinned something of it, and it goes
     on with the log of no other.
     """
-    if query.shape is not None or query.state != "active" or not _is_new(query):
+    if query.shape is not None or query.state != "active" or not is_new(query):
         return False
     if query.sharing is False:
         return False
@@ -248,10 +250,7 @@ def _compiled(
     engine: Engine, one: Candidate, since: Instant | None, generalized: Generalized | None
 ) -> Founding | str:
     """Return a family that can be made; in words why not, if its text means something else."""
-    number = 1
-    while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
-        number += 1
-    name, body, constants = FAMILY.format(number), one.like.body, None
+    name, body, constants = family_name(engine), one.like.body, None
     if generalized is not None:
         constants = _constants(engine, name, generalized)
         body = one.shape.generalized(
@@ -269,6 +268,14 @@ def _compiled(
         engine.unfit.add(one.shape.key)
         return f"one plan for it and {one.like.name} would mean something else"
     return Founding(name, body, compiled, since, generalized, constants)
+
+
+def family_name(engine: Engine) -> str:
+    """Return a name for a family that is being made."""
+    number = 1
+    while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
+        number += 1
+    return FAMILY.format(number)
 
 
 def _constants(engine: Engine, family: str, generalized: Generalized) -> Input:

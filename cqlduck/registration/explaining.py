@@ -107,7 +107,7 @@ def _proposed(engine: Engine, statement: CreateQuery) -> Proposal:
     refuse_unbounded(engine, statement, compiled)
     if old is not None and (readers := engine.catalogue.readers_of(old)):
         refuse_unfit(engine, statement, compiled, old, readers)
-    return Proposal(statement, compiled, old, "", prospect(engine, statement, old))
+    return Proposal(statement, compiled, old, "", prospect(engine, statement, compiled, old))
 
 
 def _operators(engine: Engine, proposal: Proposal) -> Iterator[str]:
@@ -128,9 +128,9 @@ def _operators(engine: Engine, proposal: Proposal) -> Iterator[str]:
             for row in made.operators:
                 yield f"--   kept: {_named(row)}"
             return
-        if found.made is not None and found.candidate is not None and found.candidate.is_first:
-            for row in engine.compiled[found.candidate.query.planned_by].operators:
-                yield f"--   dropped, of {found.candidate.query.name}: {_named(row)}"
+        if found.replaced is not None:
+            for row in engine.compiled[found.replaced.planned_by].operators:
+                yield f"--   dropped, of {found.replaced.name}: {_named(row)}"
     elsewhere = _elsewhere(engine, proposal.replaced)
     for row in made.operators:
         there = elsewhere.get(row.id)
@@ -162,8 +162,8 @@ def _tables(engine: Engine, proposal: Proposal) -> list[str]:
     made, found, others = proposal.compiled, proposal.prospect, there[:0]
     if found is not None:
         made = found.compiled(engine, made)
-        if found.made is not None and found.candidate is not None and found.candidate.is_first:
-            others = engine.compiled[found.candidate.query.planned_by].synopses
+        if found.replaced is not None:
+            others = engine.compiled[found.replaced.planned_by].synopses
     new = () if found is not None and found.family is not None else made.synopses
     lines = [
         f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "

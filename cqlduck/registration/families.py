@@ -37,6 +37,8 @@ from cqlduck.registration.candidates import (
 )
 from cqlduck.registration.generalizing import value
 from cqlduck.registration.options import assign, longest, options_of
+from cqlduck.registration.widening import Widening, widening
+from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
@@ -72,23 +74,111 @@ def _found(engine: Engine, one: Candidate) -> Query | None:
     made = founding(engine, one)
     if isinstance(made, str):
         return None
-    query, family = one.query, _make(engine, made, one.shape)
+    query, family = one.query, _make(engine, made, one.shape.key)
     if one.is_first:
-        statement = CreateQuery(query.name, query.body, options_of(query))
-        position = query.position
-        engine.erase(query)
-        engine.catalogue.remove(query)
-        engine.compiled.pop(query.name.lower())
-        inspection.refresh(engine.database, engine.catalogue, query)
+        statement = _separate(engine, query)
         first = _add(engine, family, statement, shape_of(query.body, one.shape.key), query)
-        first.position = position
-        engine.catalogue.reorder()
-        catalog_rows.move(engine.database, first)
+        _move(engine, first, query.position)
     return family
 
 
-def _make(engine: Engine, made: Founding, shape: Shape) -> Query:
-    """Register a family without members."""
+def _separate(engine: Engine, query: Query) -> CreateQuery:
+    """Remove a query that has not moved yet; return the statement that would register it."""
+    engine.erase(query)
+    engine.catalogue.remove(query)
+    engine.compiled.pop(query.name.lower())
+    inspection.refresh(engine.database, engine.catalogue, query)
+    return CreateQuery(query.name, query.body, options_of(query))
+
+
+def _move(engine: Engine, member: Query, position: int) -> None:
+    """Give a member the place of the query that it was."""
+    member.position = position
+    engine.catalogue.reorder()
+    catalog_rows.move(engine.database, member)
+
+
+def widen(engine: Engine, statement: CreateQuery, compiled: Compiled) -> bool:
+    """Register a query as a member of a family that shows more, inside a change, if it can be.
+
+    Args:
+        engine: The engine.
+        statement: CREATE CONTINUOUS QUERY; its name is unused.
+        compiled: The plan that it would have alone.
+
+    Returns:
+        Whether it is one; if not, nothing has changed.
+    """
+    found = widening(engine, statement, compiled)
+    if isinstance(found, str):
+        return False
+    family = found.host if found.host.shape is not None else None
+    if family is None:
+        assert found.made is not None
+        query, family = found.host, _make(engine, found.made, WIDENED)
+        first = _separate(engine, query)
+        names = tuple(column.name for column in query.columns)
+        member = _member(engine, family, first, query)
+        _show(engine, family, member, names, found.host_selection)
+        _move(engine, member, query.position)
+    elif found.made is not None:
+        _rewrite(engine, family, found)
+    like = Query(
+        0,
+        statement.name,
+        statement.body,
+        compiled.kind,
+        compiled.columns,
+        tuple(source.name for source in compiled.sources.values()),
+        compiled.order,
+        taken=compiled.taken,
+    )
+    member = _member(engine, family, statement, like)
+    _show(engine, family, member, found.projection, found.selection)
+    return True
+
+
+WIDENED = "widened"
+"""The shape of families whose members show different columns: no text has it."""
+
+
+def _rewrite(engine: Engine, family: Query, found: Widening) -> None:
+    """Give a family that has not moved yet another plan, which has more columns."""
+    assert found.made is not None
+    compiled = found.made.compiled
+    engine.erase(family)
+    family.body, family.columns, family.taken = found.made.body, compiled.columns, compiled.taken
+    family.shape = WIDENED
+    engine.write(family, compiled)
+    engine.expect(family)
+    for member in engine.catalogue.members_of(family):
+        member.projection = member.projected
+        member.selection = (*member.selection, *found.host_selection)
+        catalog_rows.move(engine.database, member)
+        answers.create_member(engine.database, engine.clock, member)
+
+
+def _show(
+    engine: Engine,
+    family: Query,
+    member: Query,
+    projection: tuple[str, ...],
+    selection: tuple[str, ...],
+) -> None:
+    """Register a member that shows some columns of a family."""
+    member.projection, member.selection = projection, selection
+    _register(engine, family, member)
+
+
+def _make(engine: Engine, made: Founding, key: str) -> Query:
+    """Register a family without members.
+
+    Args:
+        engine: The engine.
+        made: What it is.
+        key: What its members have in common: the key of their shape, or that they show different
+            columns.
+    """
     known, compiled, found = engine.catalogue, made.compiled, made.generalized
     if made.constants is not None:
         stores.create(engine.database, made.constants)
@@ -105,7 +195,7 @@ def _make(engine: Engine, made: Founding, shape: Shape) -> Query:
         frontier=made.since,
         taken=compiled.taken,
         number=known.next_number,
-        shape=shape.key,
+        shape=key,
         is_open=found is not None and (made.since is not None or not found.looks_back),
     )
     known.add(family)
@@ -126,21 +216,8 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
         like: A query of this shape.
     """
     known = engine.catalogue
-    since = since_of(engine, family)
-    member = Query(
-        known.next_position,
-        statement.name,
-        statement.body,
-        like.kind,
-        like.columns,
-        like.inputs,
-        like.order_by,
-        since=since,
-        taken=like.taken,
-        number=known.next_number,
-        family=family.name,
-    )
-    assign(engine, member, dict(statement.options))
+    member = _member(engine, family, statement, like)
+    since = member.since
     constants = known.constants_of(family)
     if constants is not None:
         numbers = _numbers(engine, family)
@@ -151,13 +228,45 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
             number = numbers[values] = constants.next_seq + 1
             _enter(engine, family, constants, number, since, shape, "+")
         member.member = number
-    known.add(member)
+    _register(engine, family, member)
+    return member
+
+
+def _member(engine: Engine, family: Query, statement: CreateQuery, like: Query) -> Query:
+    """Return a member of a family that is to be registered.
+
+    Args:
+        engine: The engine.
+        family: The family.
+        statement: CREATE CONTINUOUS QUERY.
+        like: A query with its columns, inputs and order.
+    """
+    known = engine.catalogue
+    member = Query(
+        known.next_position,
+        statement.name,
+        statement.body,
+        like.kind,
+        like.columns,
+        like.inputs,
+        like.order_by,
+        since=since_of(engine, family),
+        taken=like.taken,
+        number=known.next_number,
+        family=family.name,
+    )
+    assign(engine, member, dict(statement.options))
+    return member
+
+
+def _register(engine: Engine, family: Query, member: Query) -> None:
+    """Register a member of a family."""
+    engine.catalogue.add(member)
     families.follow(family, member)
     catalog_rows.insert(engine.database, member)
     answers.create_member(engine.database, engine.clock, member)
     bound_history(engine, family)
     engine.recount()
-    return member
 
 
 def _numbers(engine: Engine, family: Query) -> dict[object, int]:

@@ -12,6 +12,7 @@ from cqlduck.registration.candidates import (
     founding,
     wants_sharing,
 )
+from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state.catalog import Query
@@ -22,19 +23,36 @@ class Prospect:
     """What a query would be computed with.
 
     Attributes:
-        candidate: What it is like, or None if it would have a plan of its own.
+        candidate: What it is like, or None.
         made: The family that would be made for both, or None if there is one that takes it.
         why: Why it would have a plan of its own.
+        widened: With what it would be shown, or None. Without this and a candidate it would have a
+            plan of its own.
     """
 
     candidate: Candidate | None
     made: Founding | None
     why: str
+    widened: Widening | None = None
 
     @property
     def family(self) -> Query | None:
-        """The family that takes the query, if there is one."""
-        return self.candidate.query if self.candidate is not None and self.made is None else None
+        """The family that takes the query as it is, if there is one."""
+        if self.made is not None:
+            return None
+        if self.widened is not None:
+            return self.widened.host
+        return None if self.candidate is None else self.candidate.query
+
+    @property
+    def replaced(self) -> Query | None:
+        """The query, or family, whose plan would be that of the family that is made, or None."""
+        if self.made is None:
+            return None
+        if self.widened is not None:
+            return self.widened.host
+        is_first = self.candidate is not None and self.candidate.is_first
+        return self.candidate.query if self.candidate is not None and is_first else None
 
     def compiled(self, engine: Engine, own: Compiled) -> Compiled:
         """Return the plan that would compute the query.
@@ -49,13 +67,19 @@ class Prospect:
 
 
 def prospect(
-    engine: Engine, statement: CreateQuery, leaving: Query | None = None, *, is_new: bool = True
+    engine: Engine,
+    statement: CreateQuery,
+    own: Compiled,
+    leaving: Query | None = None,
+    *,
+    is_new: bool = True,
 ) -> Prospect:
     """Return what a query would be computed with; nothing changes.
 
     Args:
         engine: The engine.
         statement: CREATE CONTINUOUS QUERY.
+        own: The plan that it has alone.
         leaving: A query that goes before.
         is_new: Whether it would come in the place of that one, which others may read.
     """
@@ -65,17 +89,23 @@ def prospect(
         return Prospect(None, None, "sharing is off for it")
     if any(key == "history" for key, _ in statement.options):
         return Prospect(None, None, "it asks for history")
-    why = "no query says the same, or differs from it in constants alone"
+    why = ""
     for one in candidates(engine, statement, leaving):
         made = None if one.is_open else founding(engine, one)
         if not isinstance(made, str):
             return Prospect(one, made, "")
         why = made
-    return Prospect(None, None, why)
+    found = widening(engine, statement, own, leaving)
+    if not isinstance(found, str):
+        return Prospect(None, found.made, "", found)
+    nothing = "no query says the same, shows something of the same, or has other constants alone"
+    return Prospect(None, None, why or found or nothing)
 
 
 def said(engine: Engine, found: Prospect) -> str:
     """Return in words what a query would be computed with."""
+    if found.widened is not None:
+        return _said_of_widened(engine, found.widened)
     if found.candidate is None:
         return f"it has a plan of its own: {found.why}"
     differ = "say the same"
@@ -91,4 +121,21 @@ def said(engine: Engine, found: Prospect) -> str:
     return (
         f"it forms the family {found.made.name}, for those of its shape that follow; {like} keeps "
         "what it has"
+    )
+
+
+def _said_of_widened(engine: Engine, found: Widening) -> str:
+    """Return in words with what a query would be shown."""
+    host, made = found.host, found.made
+    shown = f"it shows {', '.join(found.projection)}"
+    if found.selection:
+        shown += f" where {' and '.join(found.selection)}"
+    if host.shape is None:
+        assert made is not None
+        return f"it forms the family {made.name} with {host.name}, of which {shown}"
+    count = len(engine.catalogue.members_of(host))
+    queries = "1 query that shows" if count == 1 else f"{count} queries that show"
+    more = ", and is given the columns that it lacks" if made is not None else ""
+    return (
+        f"it joins {host.name}, one plan for {queries} something of the same{more}; {shown} of it"
     )

@@ -72,8 +72,11 @@ def _begin_new(engine: Engine, statement: CreateQuery) -> None:
         # what bounds the memory of a member its own plan says
         compiled = engine.compile(statement.name, statement.body)
         refuse_unbounded(engine, statement, compiled)
-    if not families.join(engine, statement):
-        begin(engine, statement, compiled or engine.compile(statement.name, statement.body))
+    if families.join(engine, statement):
+        return
+    compiled = compiled or engine.compile(statement.name, statement.body)
+    if not families.widen(engine, statement, compiled):
+        begin(engine, statement, compiled)
         candidates.note(engine, engine.query(statement.name))
 
 

@@ -41,7 +41,9 @@ def separate(engine: Engine, member: Query) -> Query:
     compiled = engine.recompile(member)
     lost = engine.housekeeping.lost.get(family.name)
     families.leave(engine, member, keep_log=True)
-    query = dataclasses.replace(member, family=None, member=None, saved=(), written=None)
+    query = dataclasses.replace(
+        member, family=None, member=None, projection=(), selection=(), saved=(), written=None
+    )
     known.add(query)
     # those that read it come after it
     known.reorder()

@@ -133,7 +133,7 @@ def _parameters(node: Plan, only: Identity) -> Iterator[object]:
         case During():
             for kind, ends in (("begins", node.begins), ("ends", node.ends)):
                 yield kind
-                yield from sorted(_said(end, only.meanings) for end in ends)
+                yield from sorted(over_meanings(end, only.meanings) for end in ends)
         case Distinct():
             yield "distinct"
             yield from sorted(only.meanings.values())
@@ -176,7 +176,7 @@ def _project(node: Project, only: Identity) -> Identity:
         if isinstance(expression, exp.Column):
             meanings[known.name] = only.meanings[expression.name]
         else:
-            meanings[known.name] = digest("column", _said(expression, only.meanings))
+            meanings[known.name] = digest("column", over_meanings(expression, only.meanings))
             made.add(meanings[known.name])
     return Identity(digest("project", only.id, *sorted(made)) if made else only.id, meanings)
 
@@ -227,7 +227,7 @@ def _two_sides(node: Difference | SetOperation, inputs: Sequence[Identity]) -> I
 
 def _recompute(node: Recompute, inputs: Sequence[Identity]) -> Identity:
     said = node.query.sql("duckdb")
-    turns = [(place, _said(tree, inputs[place].meanings)) for place, tree in node.turns]
+    turns = [(place, over_meanings(tree, inputs[place].meanings)) for place, tree in node.turns]
     read = [[known.meanings[c.name] for c in plan.columns]
             for known, plan in zip(inputs, node.inputs, strict=True)]  # fmt: skip
     own = digest(
@@ -246,7 +246,7 @@ def _aggregate(node: Aggregate, only: Identity) -> Identity:
 
 
 def _call(call: AggregateCall, meanings: Mapping[str, str]) -> str:
-    return digest(call.function, call.distinct, call.type, _said(call.call, meanings))
+    return digest(call.function, call.distinct, call.type, over_meanings(call.call, meanings))
 
 
 def _conjuncts(
@@ -257,7 +257,7 @@ def _conjuncts(
     found: list[str] = []
     ahead: list[str] = []
     for condition in conditions:
-        said = _said(condition, meanings)
+        said = over_meanings(condition, meanings)
         if can_raise(condition, types):
             found += [*sorted(ahead), said]
             ahead = []
@@ -266,7 +266,7 @@ def _conjuncts(
     return [*found, *sorted(ahead)]
 
 
-def _said(tree: exp.Expr, meanings: Mapping[str, str]) -> str:
+def over_meanings(tree: exp.Expr, meanings: Mapping[str, str]) -> str:
     """Return an expression as text, with meanings in the place of columns."""
     return _over(tree, lambda name: meanings.get(name, name)).sql("duckdb")
 

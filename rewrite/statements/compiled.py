@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite import explain
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
+from cqlduck.rewrite.physical.outline import Outline
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.statements.ordered import Ordered
@@ -39,6 +40,7 @@ class Compiled:
             being such; None if it may change at any.
         taken: The macros and types that it captured, as text (`macros.Captured`).
         ordered: What has an order that can be chosen, or caches.
+        outline: What it shows of what; None if nothing else can be shown of that.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Compiled:
     is_net: bool = False
     taken: str = ""
     ordered: tuple[Ordered, ...] = ()
+    outline: Outline | None = None
 
     @property
     def plan(self) -> Plan:

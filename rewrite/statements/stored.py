@@ -16,6 +16,7 @@ from typing import Any
 
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.outline import Outline
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
@@ -59,6 +60,10 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
         for synopsis in facts["synopses"]
     )
     facts["ordered"] = tuple(map(_ordered, facts["ordered"]))
+    shown = facts["outline"]
+    if shown is not None:
+        lists = {name: tuple(shown[name]) for name in ("columns", "conditions")}
+        facts["outline"] = Outline(**{**shown, **lists})
     return Compiled(**facts, steps=Steps(name, clock, functools.partial(make, facts["root"])))
 
 
