@@ -1,12 +1,15 @@
 """TPC-H under change: each query kept up by cqlduck, beside DuckDB that answers it anew.
 
     python benchmarks/tpch.py [--scale 1] [--fractions 0.001,0.0001] [--queries q1,q6] [--disk]
+        [--answer recomputed] [--processor]
 
 Both sides hold the same tables and take the same changes in turn, tick by tick: Arrow tables go in,
 the answer comes out as Arrow. DuckDB takes them by INSERT, DELETE by key and UPDATE in one
 transaction and runs the query; cqlduck by `append` and `retract`, at one instant, and a tick. The
 first ticks are not measured. In each tick the answers are compared, doubles to nine digits. A ratio
-is DuckDB's median time over cqlduck's: above 1, to keep the answer up is faster.
+is DuckDB's median time over cqlduck's: above 1, to keep the answer up is faster. With `--answer`
+the option of the point `answer` is pinned; with `--processor` the processor's time is taken, which
+says more on a machine that does something else as well.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -36,6 +39,8 @@ from tpch_data import KEYS, Change, Drawer
 import cqlduck
 
 UNMEASURED = 5
+
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -102,10 +107,18 @@ class Anew:
         database: Its file, or ':memory:'.
         folder: The tables.
         texts: The queries.
+        clock: What is the time, in seconds.
     """
 
-    def __init__(self, database: str, folder: Path, texts: dict[str, str]) -> None:
+    def __init__(
+        self,
+        database: str,
+        folder: Path,
+        texts: dict[str, str],
+        clock: Clock = time.perf_counter,
+    ) -> None:
         """Load the tables."""
+        self._clock = clock
         self.con = duckdb.connect(database, config={"threads": THREADS})
         self._texts = texts
         for name in KEYS:
@@ -113,12 +126,12 @@ class Anew:
 
     def tick(self, changes: dict[str, Change], query: str) -> tuple[Tick, pa.Table]:
         """Take changes in, and answer a query."""
-        begun = time.perf_counter()
+        begun = self._clock()
         with self.con.cursor() as con:
             taken_by_duckdb(con, changes)
-            taken = time.perf_counter()
+            taken = self._clock()
             answer = con.sql(self._texts[query]).to_arrow_table()
-        return Tick(taken - begun, time.perf_counter() - taken), answer
+        return Tick(taken - begun, self._clock() - taken), answer
 
 
 class KeptUp:
@@ -129,10 +142,21 @@ class KeptUp:
         folder: The tables.
         texts: The queries.
         keyed: Whether relations have their primary keys.
+        answer: The option of the point `answer`, if it is pinned.
+        clock: What is the time, in seconds.
     """
 
-    def __init__(self, database: str, folder: Path, texts: dict[str, str], keyed: bool) -> None:
+    def __init__(
+        self,
+        database: str,
+        folder: Path,
+        texts: dict[str, str],
+        keyed: bool,
+        answer: str | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
         """Load the tables, register the queries and answer them once."""
+        self._clock = clock
         self.con = cqlduck.connect(database, threads=THREADS)
         wanted = {name for query in texts for name in tpch_data.tables(query)}
         for name in KEYS:
@@ -145,17 +169,19 @@ class KeptUp:
                 self.con.append(name, path, at=0)
         for query, said in texts.items():
             self.con.execute(f"CREATE CONTINUOUS QUERY {query} AS {said}")
+            if answer is not None:
+                self.con.pin("answer", answer, query)
         self._now = int(self.con.advance(1))
 
     def tick(self, changes: dict[str, Change], query: str) -> tuple[Tick, pa.Table]:
         """Take changes in, and answer a query."""
         self._now += 1
-        begun = time.perf_counter()
+        begun = self._clock()
         taken_by_cqlduck(self.con, changes, self._now)
-        taken = time.perf_counter()
+        taken = self._clock()
         self.con.advance(self._now)
         answer = self.con.arrow(query)
-        return Tick(taken - begun, time.perf_counter() - taken), answer
+        return Tick(taken - begun, self._clock() - taken), answer
 
 
 @dataclass
@@ -233,6 +259,8 @@ class Setting:
         disk: Whether both databases are files.
         keyed: Whether relations have their primary keys.
         ticks: How many ticks are measured.
+        answer: The option of the point `answer`, if it is pinned.
+        clock: What is the time, in seconds.
     """
 
     data: Path
@@ -240,6 +268,8 @@ class Setting:
     disk: bool
     keyed: bool
     ticks: int
+    answer: str | None = None
+    clock: Clock = time.perf_counter
 
 
 def cell(query: str, fraction: float, setting: Setting) -> Cell:
@@ -250,9 +280,9 @@ def cell(query: str, fraction: float, setting: Setting) -> Cell:
     with ExitStack() as stack:
         where = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         files = [str(where / name) if setting.disk else ":memory:" for name in ("a.db", "b.db")]
-        theirs = Anew(files[0], folder, texts)
+        theirs = Anew(files[0], folder, texts, setting.clock)
         stack.callback(theirs.con.close)
-        ours = KeptUp(files[1], folder, texts, setting.keyed)
+        ours = KeptUp(files[1], folder, texts, setting.keyed, setting.answer, setting.clock)
         stack.callback(ours.con.close)
         drawer = Drawer(theirs.con, fraction)
         for number in range(UNMEASURED + setting.ticks):
@@ -309,10 +339,20 @@ def main() -> None:
     add("--ticks", type=int, default=15, help="measured ticks (%(default)s)")
     add("--disk", action="store_true", help="files instead of memory")
     add("--no-keys", action="store_true", help="relations without primary keys")
+    add("--answer", help="pins the point answer: incremental or recomputed")
+    add("--processor", action="store_true", help="the processor's time, of all threads")
     add("--json", type=Path, help="where all ticks go")
     wanted = parser.parse_args()
     wanted.data.mkdir(parents=True, exist_ok=True)
-    setting = Setting(wanted.data, wanted.scale, wanted.disk, not wanted.no_keys, wanted.ticks)
+    setting = Setting(
+        wanted.data,
+        wanted.scale,
+        wanted.disk,
+        not wanted.no_keys,
+        wanted.ticks,
+        wanted.answer,
+        time.process_time if wanted.processor else time.perf_counter,
+    )
     fractions = [float(one) for one in wanted.fractions.split(",")]
     found: list[Cell] = []
     for one in cells(wanted.queries.split(","), fractions, setting):

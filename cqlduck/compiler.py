@@ -50,6 +50,8 @@ class Compiler:
         body: str,
         taken: str | None = None,
         constants: Input | None = None,
+        *,
+        is_anew: bool = False,
     ) -> Compiled:
         """Compile a query against what is registered.
 
@@ -60,6 +62,7 @@ class Compiler:
             taken: The macros and types that it captured when it was registered, as text; without,
                 it is what they are by now.
             constants: A relation of ours that it may read, if it is a family.
+            is_anew: Whether it is answered anew at each change.
 
         Raises:
             Error: Of the family, with its place in the query.
@@ -76,7 +79,7 @@ class Compiler:
             self.aggregates,
             self.volatile,
             macros,
-            catalogue.settings["recompute"],
+            "always" if is_anew else catalogue.settings["recompute"],
             catalogue.time_is_open,
             self.functions,
             known.called,
@@ -87,7 +90,7 @@ class Compiler:
             },
             constants,
         )
-        return compile_query(name, body, view)
+        return compile_query(name, body, view, is_anew=is_anew)
 
     @property
     def macros(self) -> Macros:

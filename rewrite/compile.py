@@ -40,6 +40,7 @@ from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.ordered import ordered
+from cqlduck.rewrite.statements.refreshing import answered_anew, refusal_of_plan
 from cqlduck.rewrite.statements.steps import Steps, is_net, write_steps
 from cqlduck.rewrite.text.names import RESERVED, reserved
 from cqlduck.rewrite.text.parsed import function_name, place_of, remove_operator, unwrapped
@@ -52,13 +53,14 @@ _OPEN = (
 _EMPTY = "_ts is no part of *: write _ts AS something else"
 
 
-def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
+def compile_query(name: str, body: str, catalog: Catalog, *, is_anew: bool = False) -> Compiled:
     """Compile the body of a continuous query.
 
     Args:
         name: The query's public name; its synopses are called after it.
         body: The SELECT, in CQL.
         catalog: Streams, relations, queries, and the types of expressions.
+        is_anew: Whether it is answered anew at each change; then `catalog` recomputes all.
 
     Raises:
         Error: Of the family, with a place in `body`.
@@ -75,7 +77,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         _check_conditions(plan, catalog)
         order_sql = None if order is None else _order(order, plan, binder)
         shown = outline(plan)
-        plan = optimize(plan)
+        plan = _answered_anew(plan) if is_anew else optimize(plan)
     except Error as error:
         if isinstance(error, BindError) and TS in body.lower():
             is_empty = "SELECT list is empty" in str(error)
@@ -109,9 +111,22 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         properties(plan).period,
         is_net(plan, writer) or properties(plan).is_consolidated,
         Captured(macros, binder.called, types, called).text(),
-        ordered(writer),
+        () if is_anew else ordered(writer),
         shown,
     )
+
+
+def _answered_anew(plan: Plan) -> Plan:
+    """Return the plan of a query, bound as a whole, that answers it anew.
+
+    Raises:
+        NotSupportedError: It would need what is not kept.
+    """
+    plan = optimize(answered_anew(plan))
+    reason = refusal_of_plan(plan)
+    if reason is not None:
+        raise NotSupportedError(reason)
+    return plan
 
 
 def _answer(writer: Writer, plan: Plan, catalog: Catalog) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Anew,
     Cache,
     Difference,
     Distinct,
@@ -50,7 +51,7 @@ def kind_of(plan: Plan) -> str:
             return "duplicate-eliminate"
         case Aggregate():
             return "duplicate-eliminate" if plan.is_distinct else "aggregate"
-        case Recompute():
+        case Recompute() | Anew():
             return "recompute"
         case UnionAll():
             return "union"
@@ -76,7 +77,9 @@ def linearity_of(plan: Plan) -> str:
             return "multilinear"
         case ToStream() if plan.kind == "rstream":
             return "linear"
-        case RowWindow() | Distinct() | Aggregate() | Recompute() | SetOperation() | ToStream():
+        case RowWindow() | Distinct() | Aggregate() | SetOperation() | ToStream():
+            return "non-linear"
+        case Recompute() | Anew():
             return "non-linear"
     return "linear"
 
@@ -93,17 +96,7 @@ def describe(plan: Plan) -> str:
             column = f"{plan.widths.name}.{plan.column}"
             return f"[RANGE {column}, at most {plan.limit}{edge}]"
         case RowWindow():
-            words = []
-            if plan.partition_by:
-                words.append(f"PARTITION BY {', '.join(map(_public, plan.partition_by))}")
-            words.append(f"ROWS {plan.rows}")
-            if plan.width is not None:
-                words.append(f"RANGE {plan.width}")
-            if plan.slide is not None:
-                words.append(f"SLIDE {plan.slide}")
-            if plan.every is not None:
-                words.append(f"SLIDE {plan.every}")
-            return f"[{' '.join(words)}]"
+            return _row_window(plan)
         case Sample():
             return f"{plan.percent} %"
         case Filter():
@@ -126,6 +119,8 @@ def describe(plan: Plan) -> str:
         case Recompute():
             alone = f"; one instant at a time: {plan.alone}" if plan.alone else ""
             return f"{plan.query.sql('duckdb')} ({by_keys(plan)}{plan.reason}{alone})"
+        case Anew():
+            return "the whole query, at each instant at which an input changes"
         case Distinct() | UnionAll():
             return ", ".join(c.name for c in plan.columns)
         case Difference():
@@ -142,6 +137,20 @@ def describe(plan: Plan) -> str:
             return "the tuples that are there" if plan.is_kept else "the elements of the tick"
         case Cache():
             return describe(plan.input)
+
+
+def _row_window(plan: RowWindow) -> str:
+    words = []
+    if plan.partition_by:
+        words.append(f"PARTITION BY {', '.join(map(_public, plan.partition_by))}")
+    words.append(f"ROWS {plan.rows}")
+    if plan.width is not None:
+        words.append(f"RANGE {plan.width}")
+    if plan.slide is not None:
+        words.append(f"SLIDE {plan.slide}")
+    if plan.every is not None:
+        words.append(f"SLIDE {plan.every}")
+    return f"[{' '.join(words)}]"
 
 
 def _time_window(plan: TimeWindow) -> str:

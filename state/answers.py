@@ -52,6 +52,32 @@ def create(
     view(database, clock, query, None if has_log else held)
 
 
+def hold(
+    database: Database, clock: Clock, query: Query, before: str | None, held: str | None
+) -> None:
+    """Let the answer of a query be read as its new plan has it, between two ticks.
+
+    Args:
+        database: The database, inside a transaction.
+        clock: The clock of the database.
+        query: A query that has begun.
+        before: How it was read from synopses, which are gone, or None.
+        held: How it is read from those that there are now, or None.
+    """
+    if query.kind != "relation" or before == held:
+        return
+    answer = f"cql_state.{quoted(query.answer)}"
+    if held is not None:
+        database.execute(f"DROP TABLE IF EXISTS {answer}")
+        query.answer_instant = None
+    elif before is not None:
+        database.execute(f"CREATE TABLE {answer} ({typed(query.columns)}, _weight BIGINT)")
+        database.execute(f"COMMENT ON TABLE {answer} IS 'A query''s answer at an earlier instant.'")
+        query.answer_instant = None
+        keep(database, clock, query)
+    view(database, clock, query, held)
+
+
 def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
     """Remove the tables and the view of a query's answer, or all of them but its log."""
     database.execute(f"DROP VIEW IF EXISTS {quoted(query.name)}")

@@ -87,6 +87,7 @@ class Query:
     a member, and `member` its number there, unless all members are equal. `shape` is what the
     members of a family have in common, and `is_open` whether others may still join once it has
     begun. `sharing` is whether the query may be a member; None leaves it to the setting.
+    `is_anew` is whether its plan answers it anew at each change, and is not incremental.
 
     Of a member `projection` lists the columns of the family that it shows, one for each of its own,
     unless these are called alike; and `selection` those that are true in all tuples that it shows.
@@ -120,6 +121,7 @@ class Query:
     sharing: bool | None = None
     projection: tuple[str, ...] = ()
     selection: tuple[str, ...] = ()
+    is_anew: bool = False
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 

@@ -59,6 +59,7 @@ _MUTABLE = {
         "taken",
         "weight",
         "sharing",
+        "is_anew",
     ),
 }
 """What changes of inputs and queries."""

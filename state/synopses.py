@@ -95,7 +95,12 @@ class _Stored:
     columns: tuple[Column, ...]
 
 
-def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
+def adopt(
+    database: Database,
+    frontier: Frontier,
+    compiled: Compiled,
+    known_contents: Sequence[Content] | None = None,
+) -> None:
     """Bring the synopses that a database has of a query to those of its plan.
 
     Args:
@@ -103,6 +108,7 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
         frontier: The query, and what is kept of its inputs. One that has not begun has nothing in
             its synopses, so they are made anew.
         compiled: Its plan.
+        known_contents: The contents of the plan's synopses, if they have been written before.
 
     Raises:
         DatabaseError: The plan needs one that is not there and whose content cannot be had.
@@ -123,13 +129,10 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
     _drop_caches(database, query.name)
     known = _same(database, query.name, there, compiled)
     missing = {s.name for s in compiled.synopses if s.name not in known}
-    fill = [
-        content
-        for content in contents(
-            query.name, compiled.plan, frontier.catalogue.clock, compiled.synopses
-        )
-        if content.synopsis.name in missing
-    ]
+    if known_contents is None:
+        clock = frontier.catalogue.clock
+        known_contents = contents(query.name, compiled.plan, clock, compiled.synopses)
+    fill = [content for content in known_contents if content.synopsis.name in missing]
     for content in fill:
         reason = frontier.lacks(content)
         if reason is not None or content.query is None:

@@ -86,6 +86,10 @@ class Drawn(Reoptimizer):
             return None
         return Wanted(about, self.drawn.random() < 0.5, self.drawn.randrange(8))
 
+    def asked_of_answers(self) -> set[str | None]:
+        """Draw for all queries whether they are answered anew, in some ticks."""
+        return {None} if self.everywhere and self.drawn.random() < 0.3 else set()
+
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:

@@ -100,7 +100,67 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 FAMILIES = "test_families.py::test_"
 WIDENING = "test_widening.py::test_"
 
+ANEW = "test_answers_anew.py::test_"
+
 MUTANTS: tuple[Mutant, ...] = (
+    # ---------------------------------------------------------------- queries answered anew
+    *_of(
+        "rewrite/operators/anew.py",
+        (
+            "what stood before a tick is not taken from the first answer",
+            "parts.append(_weighted(self._logged(), columns, now, gone))",
+            "assert gone",
+            f"{ANEW}each_kind_of_query_can_be_answered_anew",
+        ),
+        (
+            "an answer stays when the next one comes",
+            "_weighted(answers.where(has_next), columns, column(NEXT), number(-1)),",
+            "",
+            f"{ANEW}each_kind_of_query_can_be_answered_anew",
+        ),
+        (
+            "what has left still stands when a query is answered anew",
+            "stands = until(column(ENTER), instant.copy()), after(column(LEAVE), instant.copy())",
+            "stands = (until(column(ENTER), instant.copy()),)",
+            f"{ANEW}each_kind_of_query_can_be_answered_anew",
+        ),
+        (
+            "a query is answered anew in ticks without a change",
+            "Statement(number_, purpose, tree, needs=frozenset({needed}))",
+            "Statement(number_, purpose, tree)",
+            f"{ANEW}a_tick_without_a_change_does_not_ask_for_the_answer",
+        ),
+    ),
+    *_of(
+        "cqlduck/engine/refreshing.py",
+        (
+            "which plan a query has is forgotten",
+            "query.is_anew = not query.is_anew",
+            "query.is_anew = False",
+            f"{ANEW}it_stands_after_a_restart_and_the_log_says_so",
+        ),
+        (
+            "an answer is read from synopses that are gone",
+            "answers.hold(base, self.clock, query, before.answer, plan.answer)",
+            "pass",
+            f"{ANEW}what_was_in_its_answer_goes_on_as_it_was_logged",
+        ),
+    ),
+    *_of(
+        "rewrite/statements/refreshing.py",
+        (
+            "a query is answered anew though its DOUBLEs may differ",
+            "if call.function not in EXTREMES and _is_floating(call.type):",
+            "if False:",
+            f"{ANEW}a_query_that_cannot_says_why",
+        ),
+        (
+            "a query is answered anew from what its streams forget",
+            "return _about_plan(kept.plan) or _about_spans(kept, anew)",
+            "return _about_plan(kept.plan)",
+            f"{ANEW}a_query_that_cannot_says_why",
+        ),
+    ),
     # --------------------------------------------------------------------------- families
     *_of(
         "rewrite/operators/caches.py",

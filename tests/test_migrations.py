@@ -98,7 +98,7 @@ def test_a_migration_that_fails_at_its_end_leaves_the_file_as_it_was(
     with pytest.raises(cqlduck.DatabaseError, match="out of luck"):
         cqlduck.connect(old)
     with duckdb.connect(old, read_only=True) as con:
-        last = "SELECT count(*) FROM duckdb_columns() WHERE column_name = 'projection'"
+        last = "SELECT count(*) FROM duckdb_columns() WHERE column_name = 'is_anew'"
         assert [(0,)] == con.sql(last).fetchall()
     assert len(before) == len(old.read_bytes())
 

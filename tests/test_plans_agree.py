@@ -15,7 +15,16 @@ import cqlduck
 from cqlduck.errors import Error
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER
 from cqlduck.state.choices import Point
-from cqlduck.streamon.points import ARRIVALS, KINDS, ORDERING, OUTPUT, STAGES, THREADS, UNSTAGED
+from cqlduck.streamon.points import (
+    ANSWER,
+    ARRIVALS,
+    KINDS,
+    ORDERING,
+    OUTPUT,
+    STAGES,
+    THREADS,
+    UNSTAGED,
+)
 
 APPLICATION = """
     CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -80,8 +89,8 @@ OPTIONS = [
     (kind.name, option)
     for kind in KINDS.values()
     for option in (*kind.options, *ORDERS.get(kind.name, ()))
-    # it is asked when there is an order to choose
-    if kind.name != ORDERING
+    # the one is asked when there is an order to choose, the other of queries that have the option
+    if kind.name not in (ORDERING, ANSWER)
 ]
 
 

@@ -31,6 +31,7 @@ from cqlduck.housekeeping import Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
+from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import (
     amend,
@@ -154,8 +155,29 @@ class Engine(Failing):
         Raises:
             Error: Of the family, with its place in the query.
         """
+        compiled = self._recompiled(query, query.is_anew)
+        if query.is_anew and not is_anew(compiled):
+            # another version of cqlduck may not have this plan for it
+            query.is_anew = False
+        return compiled
+
+    def _recompiled(self, query: Query, is_anew: bool) -> Compiled:
+        """Compile the one plan of a query that is registered, or the other.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
         constants = None if query.shape is None else self.catalogue.constants_of(query)
-        return self.compiler.compile(self.catalogue, query.name, query.body, query.taken, constants)
+        kept = self.compiler.compile(self.catalogue, query.name, query.body, query.taken, constants)
+        if not is_anew:
+            return kept
+        try:
+            anew = self.compiler.compile(
+                self.catalogue, query.name, query.body, query.taken, is_anew=True
+            )
+        except Error:
+            return kept
+        return following(kept, anew) if refusal(kept, anew) is None else kept
 
     def _compile_all(self) -> list[str]:
         """Take the plans that are stored, and compile the queries that have none of this version.
@@ -167,11 +189,13 @@ class Engine(Failing):
             DatabaseError: One of these is refused now.
         """
         queries, changed = self.catalogue.running, list[str]()
+        # plans are made when they are asked for, and queries may have gone to others by then
+        modes = {query.name: query.is_anew for query in queries}
         stored = plans.load(
             self.database,
             self.clock,
             [query.name for query in queries],
-            lambda name: self.recompile(self.catalogue.planned(name)),
+            lambda name: self._recompiled(self.catalogue.planned(name), modes[name]),
         )
         for query in queries:
             key = query.name.lower()
@@ -242,14 +266,6 @@ class Engine(Failing):
                 inspection.write_stubs(self.database, query, self.stubs(query))
             records.cut_all(self.database, self.kept_records)
             catalog_rows.save(self.database, self.catalogue, self.ticks, (), {})
-
-    def stubs(self, query: Query) -> dict[str, int | None]:
-        """Return how far a query looks back on the store of each input that it reads itself."""
-        spans = self.compiled[query.name.lower()].spans
-        names = [
-            name for name in dict.fromkeys(query.inputs) if name.lower() in self.catalogue.inputs
-        ]
-        return {name: spans.get(name, 0) for name in names}
 
     # -- settings and time ------------------------------------------------------------------------
 
@@ -362,6 +378,7 @@ class Engine(Failing):
         inspection.delete_stubs(base, query)
         self.streamon.forget(query.name)
         self.caches.forget(query.name)
+        self.both.pop(query.name.lower(), None)
 
     # -- elements ---------------------------------------------------------------------------------
 

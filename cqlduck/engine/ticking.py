@@ -16,14 +16,14 @@ from types import MappingProxyType
 
 import duckdb
 
-from cqlduck.engine.core import Core, TickReport, log
+from cqlduck.engine.core import TickReport, log
+from cqlduck.engine.refreshing import RefreshFailed, Refreshing
 from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import amend, answers, catalog_rows, families, relations
-from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
@@ -45,13 +45,12 @@ NOTHING_BUFFERED: Mapping[str, Buffered] = MappingProxyType({})
 
 
 @dataclass
-class Ticking(Core):
+class Ticking(Refreshing):
     """Runs ticks."""
 
     last_changes: Changed = field(init=False)
     names: Names = field(init=False)
     tables: Tables = field(init=False)
-    caches: Caches = field(init=False)
     prefetcher: Prefetcher = field(init=False)
     tick: Tick = field(init=False)
 
@@ -88,8 +87,8 @@ class Ticking(Core):
     ) -> tuple[Instant | None, tuple[str, Exception] | None]:
         """Return what `before` did, and the query that failed with its error, or None."""
         while True:
-            # each time without one cache more
-            with contextlib.suppress(LimitExceeded):
+            # each time without one cache more, or with one query more that keeps its plan
+            with contextlib.suppress(LimitExceeded, RefreshFailed):
                 return self._try_once(before)
 
     def _try_once(
@@ -99,11 +98,13 @@ class Ticking(Core):
         current: list[str] = []
         bound: Instant | None = None
         try:
-            with self.changing(), self.input_buffer.open():
+            with self.changing():
                 self.streamon.give_up()
-                with self.database.part(INGEST):
-                    bound = before()
-                self._tick(current, bound)
+                self.refresh()
+                with self.input_buffer.open():
+                    with self.database.part(INGEST):
+                        bound = before()
+                    self._tick(current, bound)
         except duckdb.Error as error:
             if not current:
                 raise _outside(error) from error

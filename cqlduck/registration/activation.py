@@ -82,7 +82,8 @@ def begin_anew(engine: Engine, name: str) -> None:
                 "LATE AMEND would correct what they have read",
                 hint="drop these queries first",
             )
-        compiled = engine.compiled.get(old.name.lower()) or engine.recompile(old)
+        known = engine.compiled.get(old.name.lower())
+        compiled = engine.recompile(old) if known is None else engine.incremental(old)
         statement = CreateQuery(old.name, old.body, options_of(old))
         compiled.steps.unstore()
         removal.remove(engine, old, keep_log=not amends)

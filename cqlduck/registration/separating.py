@@ -42,7 +42,14 @@ def separate(engine: Engine, member: Query) -> Query:
     lost = engine.housekeeping.lost.get(family.name)
     families.leave(engine, member, keep_log=True)
     query = dataclasses.replace(
-        member, family=None, member=None, projection=(), selection=(), saved=(), written=None
+        member,
+        family=None,
+        member=None,
+        projection=(),
+        selection=(),
+        is_anew=False,
+        saved=(),
+        written=None,
     )
     known.add(query)
     # those that read it come after it

@@ -205,11 +205,15 @@ class Executor:
         if self._has_wishes:
             wish = self._wish(point, facts)
             if wish is not None:
+                if wish != standing.option and facts.refuses():
+                    return standing.option
                 if (wish, USER) != (standing.option, standing.chosen_by):
                     self._switch(point, Proposal(wish, reason=_FORCED), USER, instant)
                 return wish
         if standing.chosen_by == USER or not self.adapts:
             default = self.reoptimizer.default(point, facts)
+            if default != standing.option and facts.refuses():
+                return standing.option
             if (default, DEFAULT) != (standing.option, standing.chosen_by):
                 why = _FIXED if not self.adapts else _FREED
                 self._switch(point, Proposal(default, reason=why), DEFAULT, instant)
@@ -220,6 +224,8 @@ class Executor:
             self.ledger.note(point, seen, instant)
             self._profile(point)
         if proposal is None or (point, proposal.option) in self.barred:
+            return standing.option
+        if proposal.option != standing.option and facts.refuses():
             return standing.option
         if not proposal.is_trial:
             self._switch(point, proposal, MEASURED, instant)
@@ -264,6 +270,13 @@ class Executor:
     def _has_some(self) -> bool:
         """Return whether a user wants something."""
         return any(point.ticks is None for point in self.kept.choices)
+
+    def wished(self, name: str) -> set[str | None]:
+        """Return the owners of whose points of a kind a user wants something; None for all."""
+        if not self._has_wishes:
+            return set()
+        known = self.kept.choices
+        return {point.owner for point in known if point.ticks is None and point.name == name}
 
     def has_wishes(self, owner: str) -> bool:
         """Return whether a user wants something of an owner."""

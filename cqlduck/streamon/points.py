@@ -10,11 +10,13 @@ from typing import Literal
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, order_of
 from cqlduck.rewrite.plan.segments import CACHES, segments_of_text
 from cqlduck.rewrite.statements.ordered import Ordered
+from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 ORDERING = "ordering"
+ANSWER = "answer"
 
 STAGED, UNSTAGED = "staged", "whole"
 ONE, ALL = "one", "all"
@@ -135,6 +137,13 @@ KINDS: Mapping[str, Kind] = {
             is_option=_are_segments,
         ),
         Kind(
+            ANSWER,
+            "query",
+            (INCREMENTAL, RECOMPUTED),
+            "whether a query's answer is kept up incrementally, or the whole query is answered "
+            "anew at each instant at which an input changes, by DuckDB's own plan",
+        ),
+        Kind(
             ORDERING,
             "query",
             (OPTIMUM, A_GREEDY, SWEEP, INDEPENDENT, LOCAL_SWAPS),
@@ -160,6 +169,7 @@ class Facts:
         stored: Says about how many rows the tick may meet; to ask takes a while.
         about: What is ordered at the point, if an order is chosen there.
         algorithm: Says which algorithm orders it.
+        refuses: Says whether what does not stand at a point of two options cannot be had.
     """
 
     elements: int | None = None
@@ -167,6 +177,7 @@ class Facts:
     stored: Callable[[], int] = int
     about: Ordered | None = None
     algorithm: Callable[[], str] = _optimum
+    refuses: Callable[[], bool] = bool
 
 
 def suited(wish: str, about: Ordered | None) -> str | None:

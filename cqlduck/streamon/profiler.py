@@ -165,6 +165,11 @@ class Profiler:
         """Return the last ticks of a query that were counted."""
         return tuple(self._last.get(query, ()))
 
+    def replanned(self, query: str) -> None:
+        """Forget the statements of a query that has others from now on."""
+        self._last.pop(query, None)
+        self._steps = {key: counts for key, counts in self._steps.items() if key[0] != query}
+
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""
         self._last.pop(owner, None)

@@ -112,6 +112,10 @@ class Reoptimizer:
         policy = self._policies.get(point)
         return policy is not None and policy.waits
 
+    def asked_of_answers(self) -> set[str | None]:
+        """Return the queries whose points `answer` are to be asked now; None for all."""
+        return set()
+
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:

@@ -277,6 +277,24 @@ class StreaMon:
         if chosen.wants_steps:
             self.budget.counted(took)
 
+    # -- whether queries are answered anew --------------------------------------------------------
+
+    def asked_of_answers(self) -> set[str | None]:
+        """Return the queries whose points `answer` may not be as they stand; None for all."""
+        return self.executor.wished(points.ANSWER) | self.reoptimizer.asked_of_answers()
+
+    def refreshed(self, query: Query, seconds: float) -> None:
+        """Take note of a query that has another plan from now on.
+
+        Args:
+            query: The query.
+            seconds: How long it took to fill what that keeps.
+        """
+        self.executor.ledger.filled(Point(points.ANSWER, query.name), 1, seconds)
+        self.profiler.replanned(query.name)
+        self._sites.forget(query.name)
+        self.kept = {name: forms for name, forms in self.kept.items() if name != query.name.lower()}
+
     # -- other points -----------------------------------------------------------------------------
 
     def expect(self, elements: int | None) -> None:
@@ -411,6 +429,10 @@ class StreaMon:
         found: dict[str, list[tuple[Site, str]]] = {}
         for point, choice in self.executor.kept.choices.items():
             if point.owner is not None and point.operator is not None:
+                compiled = self._compiled.get(point.owner.lower())
+                if compiled is not None and not compiled.ordered:
+                    # chosen for the other plan of a query that is answered anew
+                    continue
                 site = Site(point.name, point.operator, point.input)
                 found.setdefault(point.owner, []).append((site, choice.option))
         # as the points of a plan are: by operator, and by input

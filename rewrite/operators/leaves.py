@@ -88,6 +88,16 @@ class Relation(Operator[RelationScan]):
         return rows.where(*conditions).project(listed)
 
 
+def standing_at(node: RelationScan, instant: exp.Expr) -> Rows:
+    """Return (columns): the tuples of a base relation at an instant at which its query has begun.
+
+    DuckDB looks at no row where it knows all of a row group to stand.
+    """
+    stands = until(column(ENTER), instant.copy()), after(column(LEAVE), instant.copy())
+    rows = Rows.of(state_table(node.source.table)).where(*stands)
+    return rows.project(_scanned(node), "tuples")
+
+
 class QueryLog(Operator[RelationScan]):
     """The relation that another query yields, from the log of its elements."""
 

@@ -36,6 +36,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
+    Anew,
     Difference,
     Distinct,
     During,
@@ -142,6 +143,8 @@ def _parameters(node: Plan, only: Identity) -> Iterator[object]:
             yield from sorted(only.meanings.values())
         case Trace():
             yield "materialize"
+        case Anew():
+            yield "anew"
         case Net():
             yield from ("net", node.is_kept)
             yield from sorted(only.meanings.values())

@@ -8,7 +8,8 @@ expression over a node's columns needs no qualifiers. A node without a meaning c
 Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `VaryingWindow`, `RowWindow`.
 Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
-`Difference`, `SetOperation`, and `Recompute` for SQL without a law of its own.
+`Difference`, `SetOperation`, `Recompute` for SQL without a law of its own,
+and `Anew` for a whole query that is answered anew.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
 Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3); `Net`, a relation
 without elements that cancel.
@@ -533,6 +534,15 @@ class Recompute(_OnInputs):
 
 
 @dataclass(frozen=True)
+class Anew(_LikeInput):
+    """`input`, a relation, evaluated as a whole at each instant at which something below changes.
+
+    It stands at the root of a plan, below relation-to-stream operators alone. What is below it
+    keeps nothing.
+    """
+
+
+@dataclass(frozen=True)
 class ToStream(_LikeInput):
     """Istream R(τ)−R(τ−1), Dstream R(τ−1)−R(τ), or Rstream R(τ) at every instant."""
 
@@ -590,6 +600,7 @@ Plan = (
     | Difference
     | SetOperation
     | Recompute
+    | Anew
     | ToStream
     | Trace
     | Net

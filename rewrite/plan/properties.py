@@ -17,6 +17,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan.conditions import COMPARISONS, conjuncts
 from cqlduck.rewrite.plan.nodes import (
     Aggregate,
+    Anew,
     Cache,
     Column,
     Difference,
@@ -353,6 +354,11 @@ def _recompute(plan: Recompute, *inputs: Properties) -> Properties:
         has_groups=True,
         is_compact=True,
     )
+
+
+@_derived.register
+def _anew(plan: Anew, inner: Properties) -> Properties:
+    return Properties(never_expires=True, has_groups=True, is_compact=True, is_consolidated=True)
 
 
 @_derived.register

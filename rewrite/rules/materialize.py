@@ -5,6 +5,7 @@ from __future__ import annotations
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Anew,
     Distinct,
     During,
     Filter,
@@ -55,7 +56,7 @@ def _kept(plan: Plan) -> Plan:
     match plan:
         case TimeWindow() | VaryingWindow() | RowWindow() | RelationScan() | Trace():
             return plan
-        case Aggregate() | Distinct() | SetOperation() | Net(is_kept=True):
+        case Aggregate() | Distinct() | SetOperation() | Net(is_kept=True) | Anew():
             return plan
         case UnionAll() if any(map(ends_in_difference, plan.inputs)):
             return Trace(plan, "trace")

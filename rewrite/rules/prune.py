@@ -9,6 +9,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
+    Anew,
     Column,
     Difference,
     Distinct,
@@ -111,7 +112,7 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
             wanted = seen.setdefault(id(plan), set())
             wanted |= needed
             return without_unread(plan, wanted, lambda inner, names: _pruned(inner, names, seen))
-        case Distinct() | SetOperation() | ToStream() | Trace() | Net():
+        case Distinct() | SetOperation() | ToStream() | Trace() | Net() | Anew():
             # all columns of these are read: as a key, as the net of elements, or by name
             return on_children(plan, lambda i: _pruned(i, {c.name for c in i.columns}, seen))
     return on_children(plan, lambda i: _pruned(i, below, seen))

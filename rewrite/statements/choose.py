@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.rewrite.operators import at_boundaries, hopping
+from cqlduck.rewrite.operators.anew import CompleteRefresh
 from cqlduck.rewrite.operators.caches import CachedSegment, StandingSegment
 from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
@@ -45,6 +46,7 @@ from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Anew,
     Cache,
     Difference,
     Distinct,
@@ -69,6 +71,7 @@ from cqlduck.rewrite.plan import (
     guards,
     properties,
     unique,
+    walk,
 )
 from cqlduck.rewrite.plan.segments import divided, says_its_end
 from cqlduck.rewrite.text.time import Clock
@@ -168,6 +171,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(TopK, lambda node, _: can_choose(node), "LIMIT of an input alone"),
         Alternative(Recomputation),
     ),
+    Anew: (Alternative(CompleteRefresh),),
     ToStream: (
         Alternative(Istream, lambda node, _: node.kind == "istream", "ISTREAM"),
         Alternative(Dstream, lambda node, _: node.kind == "dstream", "DSTREAM"),
@@ -248,6 +252,10 @@ def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Wr
     writer = Writer(query, plan, clock, form, divided=cached)
     appoint(writer, in_ticks(plan, clock, form))
     whole = writer.at_boundaries
+    within = {
+        id(below) for node in unique(plan) if isinstance(node, Anew) for below in walk(node.input)
+    }
     for node in bottom_up(plan) if whole is None else (whole,):
-        writer.operator(node).keep()
+        if id(node) not in within:
+            writer.operator(node).keep()
     return writer

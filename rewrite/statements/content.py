@@ -25,6 +25,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.explain import describe, kind_of
 from cqlduck.rewrite.operators import (
+    anew,
     at_boundaries,
     counting,
     duplicate_eliminate,
@@ -37,6 +38,7 @@ from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     NEVER,
     Aggregate,
+    Anew,
     Cache,
     Column,
     Difference,
@@ -202,11 +204,9 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
             if not _knows_instants(node.input):
                 columns = node.columns
             held = _each_once(came, synopsis.columns)
-        case "counts", SetOperation():
-            sides = [rest.standing(side) for side in (node.left, node.right)]
+        case "counts", SetOperation() | Net():
+            sides = [rest.standing(side) for side in node.children]
             held = _each_once(counting.counted(node, sides), columns)
-        case "counts", Net():
-            held = _each_once(counting.counted(node, [rest.standing(node.input)]), columns)
         case "rows", RowWindow():
             held = row_windows.history(rest, node)
             if not properties(node.input).is_numbered:
@@ -219,6 +219,8 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
         case "trace", Trace():
             held, kept = rest.standing(node.input), _up_to_now(table)
             columns = _without(node.columns, _loose(rest, node.input))
+        case "trace", Anew():
+            held, kept, columns = _answered(rest, node), _up_to_now(table), node.columns
         case "cache", Cache():
             held = rest.standing(node.input)
             if synopsis.has_lifetimes:
@@ -237,6 +239,14 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
             values = {"t0": begin}
     assert held is not None, synopsis.kind
     return _Found(held, kept, columns, rest, values)
+
+
+def _answered(rest: AtRest, node: Anew) -> Rows:
+    """Return (columns, `_weight`): the answer of a query at the frontier."""
+    for leaf in anew.leaves(node.input):
+        # notes what is needed of the stores
+        rest.alive(leaf)
+    return _each_once(anew.tuples_at(rest, node.input, parameter("t1")), node.columns)
 
 
 def _found_past(writer: Writer, node: Trace, synopsis: Synopsis, table: Rows) -> _Found:
