@@ -7,7 +7,7 @@ error, before anything is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
 from cqlduck.rewrite.operators import (
@@ -21,7 +21,7 @@ from cqlduck.rewrite.operators import (
 )
 from cqlduck.rewrite.operators.relation import Law, Relation
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import pending, records
+from cqlduck.state import pending, records, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
@@ -77,10 +77,10 @@ def close(
     of = pending.described(
         thing, found, pending.lead_of(thing, found, changed), is_short=elements.is_short
     )
-    if of.scratch is None:
-        _resolve_many(elements, of, strict=strict)
-    else:
+    if pending.is_few(thing, found):
         _resolve_few(elements, of, strict=strict)
+    else:
+        of = _resolve_many(elements, of, strict=strict)
     table = None if of.scratch is None else of.scratch.changed
     since = elements.remove()
     empty_at = thing.next_seq if found.later is None else None
@@ -88,14 +88,46 @@ def close(
     return found.later
 
 
-def _resolve_many(elements: Elements, of: Relation, *, strict: bool) -> None:
-    """Resolve elements in the store: they are too many to be set apart."""
-    database, values = elements.database, {"until": elements.until}
-    if pending.enters_at_once(elements.thing, elements.found):
-        database.execute(statement(of, outcome.insert_pending), values)
-        return
-    _judge(database, of, elements.until, elements.found)
+def _resolve_many(elements: Elements, of: Relation, *, strict: bool) -> Relation:
+    """Resolve many elements; return the relation, with what has changed apart if that was done."""
+    database, found = elements.database, elements.found
+    elements.store()
+    if of.scratch is not None:
+        elements.write_pending(of)
+        if _are_swaps(elements, of):
+            return of
+        of = replace(of, scratch=None)
+    if found.are_insertions and _load(elements, of):
+        return of
+    _judge(database, of, elements.until, found)
     _carry_out(elements, of, _counted(database, of), strict=strict)
+    return of
+
+
+def _load(elements: Elements, of: Relation) -> bool:
+    """Let many insertions enter as they are, if their keys are all free; return whether."""
+    database, thing, found = elements.database, elements.thing, elements.found
+    is_new = stores.is_empty(database, thing)
+    if of.primary_key and not _are_free(elements, of, is_new=is_new):
+        return False
+    if is_new and found.is_at_once and found.later is None:
+        stores.have_queue(database, thing)
+        return True
+    law = outcome.insert_at_once if found.is_at_once else outcome.insert_pending
+    database.execute(statement(of, law), {"until": elements.until})
+    return True
+
+
+def _are_free(elements: Elements, of: Relation, *, is_new: bool) -> bool:
+    """Return whether the keys of many insertions are all different, and none is in the store."""
+    database, values = elements.database, {"until": elements.until}
+    if not is_new and database.rows(statement(of, primary_key_insertions.taken), values):
+        return False
+    if set(of.primary_key) <= set(relation.plain(of.columns)) and database.value(
+        statement(of, primary_key_insertions.ascending), values
+    ):
+        return True
+    return not database.rows(statement(of, primary_key_insertions.doubled), values)
 
 
 def _resolve_few(elements: Elements, of: Relation, *, strict: bool) -> None:

@@ -52,6 +52,9 @@ RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
 ORDERS = "test_orders.py::test_"
+IN_PARTS = (
+    "test_relation_rules.py::test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free"
+)
 BUFFER = "test_relation_buffer.py::test_"
 FILTERS = "test_filters.py::test_"
 WEIGHTS = "test_weights.py::test_"
@@ -2082,6 +2085,15 @@ MUTANTS: tuple[Mutant, ...] = (
          "union_all([elements, near_keys(relation, changed)])", "elements",
          "test_relation_rules.py::"
          "test_insertions_enter_as_they_are_where_their_keys_are_free"),
+        ("keys that do not descend ascend",
+         "greater = after(mine, last)", "greater = exp.GTE(this=mine, expression=last)", IN_PARTS),
+        ("a key that is taken is free among many",
+         "exp.Count(this=exp.Star()), expression=number(1)), copy=False)\n        .limit(1",
+         "exp.Count(this=exp.Star()), expression=number(9)), copy=False)\n        .limit(1",
+         IN_PARTS),
+        ("a key of the store is taken when its row has ended",
+         ".where(stays(qualified(\"s\", LEAVE)), copy=False)\n        .limit", ".limit",
+         BUFFER + "many_come_to_what_few_come_to"),
     ),
     *_of(
         "state/running.py",
@@ -2112,6 +2124,10 @@ MUTANTS: tuple[Mutant, ...] = (
          "return not of.primary_key or not elements.database.rows(",
          "return True or not elements.database.rows(",
          BUFFER + "all_is_as_if_none_waited"),
+        ("what is left for later becomes the store",
+         "if is_new and found.is_at_once and found.later is None:",
+         "if is_new and found.is_at_once:",
+         "test_relation_rules.py::test_many_insertions_leave_what_is_for_later"),
         ("elements without effect are looked for where they are not",
          "elements.store()\n        record(", "record(",
          BUFFER + "all_is_as_if_none_waited"),

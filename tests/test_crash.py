@@ -1,7 +1,8 @@
 """Invariant 4: a tick is atomic. A real process, killed with a real signal, at moments of chance.
 
 The application follows a drop zone in small ticks and is killed again and again. What it has in the
-end equals what an undisturbed run has: every element of every query, and nothing twice.
+end equals what an undisturbed run has: every element of every query, and nothing twice. A relation
+under a key is killed just before statements that close it, one at a time.
 """
 
 from __future__ import annotations
@@ -105,3 +106,86 @@ def test_killed_again_and_again_it_ends_as_if_undisturbed(tmp_path):
 
     assert kills >= 1
     assert elements(tmp_path / "calm.duckdb") == elements(tmp_path / "killed.duckdb")
+
+
+BY_KEY = """
+import os, signal, sys
+import cqlduck
+from cqlduck.state import pending
+
+path, moment, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
+pending.MAX_SCRATCH_ELEMENTS = 20
+closing = False
+
+def killed(sql, _):
+    global left
+    if closing and moment in sql:
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def rows(low, high, value):
+    return [(k, f"{value} {k}", value / 4) for k in range(low, high)]
+
+with cqlduck.connect(path, trace=killed) as con:
+    if not con.relations:
+        con.execute("CREATE RELATION r (k BIGINT, name VARCHAR, v DOUBLE) PRIMARY KEY (k)")
+        con.execute("CREATE CONTINUOUS QUERY content AS SELECT * FROM r")
+        con.execute("CREATE CONTINUOUS QUERY total AS SELECT v, count(*) AS n FROM r GROUP BY v")
+    ((last,),) = con.sql("SELECT coalesce(max(_ts), 0) FROM cql_state.pending_r").fetchall()
+    ((done,),) = con.sql("SELECT coalesce(max(frontier::BIGINT), 0) FROM cql.queries").fetchall()
+    # what was appended before it was killed is there
+    for tick in range(done + 1, 8):
+        if tick > last:
+            if tick == 1:
+                con.append("r", rows(0, 90, 0), at=1)
+            elif tick in (2, 5, 7):
+                con.retract("r", rows(10 * tick, 10 * tick + 5, 0), at=tick)
+                con.append("r", rows(10 * tick, 10 * tick + 4, tick), at=tick)
+            elif tick == 3:
+                con.retract("r", rows(30, 45, 0), at=tick)
+                con.append("r", rows(33, 48, tick)[:12], at=tick)
+            elif tick == 4:
+                con.append("r", rows(100, 130, tick), at=tick)
+            else:
+                con.retract("r", rows(0, 12, 0) + rows(200, 203, 0), at=tick)
+                con.append("r", rows(0, 12, 1) + rows(4, 8, 2), at=tick)
+        closing = True
+        con.advance(tick)
+        closing = False
+"""
+
+
+def by_key(path: Path, moment: str, count: int) -> int:
+    """Run that script; return what became of it."""
+    command = [sys.executable, "-c", BY_KEY, str(path), moment, str(count)]
+    return subprocess.run(command, capture_output=True, timeout=300).returncode
+
+
+@pytest.mark.slow
+def test_killed_while_a_relation_closes_by_key_it_ends_as_if_undisturbed(tmp_path):
+    def found(path: Path) -> list[list[tuple]]:
+        with cqlduck.connect(path) as con:
+            assert {("right",)} == set(con.check().project("state").fetchall())
+            queries = [con.changes(name) for name in ("content", "total")]
+            stored = con.sql("SELECT * FROM cql_state.relation_r")
+            late = con.sql("SELECT * FROM cql.late")
+            return [sorted(one.fetchall(), key=repr) for one in (*queries, stored, late)]
+
+    assert 0 == by_key(tmp_path / "calm.duckdb", "nothing", 1)
+    calm = found(tmp_path / "calm.duckdb")
+    assert [True] * 4 == [bool(part) for part in calm]
+    moments = {
+        "DROP COLUMN _op": 1,
+        'CREATE OR REPLACE TABLE cql_state."pending_r"': 1,
+        'UPDATE cql_state."relation_r"': 3,
+        'INSERT INTO cql_state."relation_r"': 4,
+        'DELETE FROM cql_state."pending_r"': 2,
+        "INSERT INTO cql_state.late": 1,
+        "COMMIT": 5,
+    }
+    for number, (moment, count) in enumerate(moments.items()):
+        path = tmp_path / f"killed{number}.duckdb"
+        assert -signal.SIGKILL == by_key(path, moment, count), moment
+        assert 0 == by_key(path, "nothing", 1)
+        assert calm == found(path), moment

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.state import relation_buffer
+from cqlduck.state import pending, relation_buffer
 
 R = "CREATE RELATION r (k INTEGER, v DOUBLE{})"
 KEY = ", PRIMARY KEY (k)"
@@ -246,3 +246,27 @@ def test_all_is_as_if_none_waited(
             con.advance(1)
             found.append(play(con, steps))
     assert found[0] == found[1]
+
+
+@settings(max_examples=20)
+@given(
+    steps=st.lists(STEPS, max_size=14),
+    keyed=st.booleans(),
+    strict=st.booleans(),
+    in_memory=st.booleans(),
+)
+def test_many_come_to_what_few_come_to(
+    steps: list[tuple[str, Any, int]], keyed: bool, strict: bool, in_memory: bool
+) -> None:
+    """The first are what a relation is loaded with; more than may swap have the general law."""
+    found = []
+    for few, swapped in ((10_000, 1_000_000), (0, 1_000_000), (1, 2)):
+        with (
+            mock.patch.object(pending, "MAX_SCRATCH_ELEMENTS", few),
+            mock.patch.object(pending, "MAX_SWAPPED_ELEMENTS", swapped),
+            mock.patch.object(relation_buffer, "MAX_ELEMENTS", 10_000 if in_memory else 0),
+            cqlduck.connect(strict=strict) as con,
+        ):
+            con.execute(R.format(KEY if keyed else "") + ";" + QUERIES)
+            found.append(play(con, steps))
+    assert [found[0]] * 2 == found[1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -336,6 +337,82 @@ def test_insertions_enter_as_they_are_where_their_keys_are_free(
         check_changed(shell, before, "_cql_rowid")
 
 
+@given(case=cases(keyed=True), least=st.booleans())
+@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
+def test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free(
+    shell: duckdb.DuckDBPyConnection, case: Case, least: bool
+) -> None:
+    elements = [replace(e, operation="+") for e in case.elements]
+    if least:
+        elements = list({e.row[0]: e for e in elements}.values())
+    case = replace(case, elements=tuple(elements))
+    of = given_as(shell, case, False)
+    due = [e.row[0] for e in elements]
+
+    def asked(law: Callable[[Relation], exp.Expr]) -> list[tuple[object, ...]]:
+        return shell.execute(law(of).sql("duckdb"), {"until": 4}).fetchall()
+
+    assert bool({row[0] for row in case.held} & set(due)) == bool(
+        asked(primary_key_insertions.taken)
+    )
+    are_different = len(set(due)) == len(due)
+    assert are_different == (not asked(primary_key_insertions.doubled))
+    if set(of.primary_key) <= set(relation.plain(of.columns)):
+        ((is_greater,),) = asked(primary_key_insertions.ascending)
+        assert are_different or not is_greater
+
+
+def test_what_is_loaded_first_becomes_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "MAX_SCRATCH_ELEMENTS", 3)
+    texts: list[str] = []
+    query = "CREATE CONTINUOUS QUERY q{0} AS SELECT k, v FROM r{0}"
+
+    def shown(con: cqlduck.Connection) -> list[list[tuple[object, ...]]]:
+        return [sorted(con.table(f"q{n}").fetchall()) for n in range(3)]
+
+    with cqlduck.connect(tmp_path / "a.duckdb", trace=lambda sql, _: texts.append(sql)) as con:
+        for number, key in enumerate(("", "PRIMARY KEY (k)", "PRIMARY KEY (k, v)")):
+            con.execute(f"CREATE RELATION r{number} (k INTEGER, v VARCHAR) {key}")
+            con.execute(query.format(number))
+            con.append(f"r{number}", [(k, str(k)) for k in range(9)], at=1)
+        con.advance(1)
+        assert not any('INSERT INTO cql_state."relation_r' in text for text in texts)
+        assert not any("GROUP BY" in text and "pending_r" in text for text in texts)
+        assert [[(k, str(k)) for k in range(9)]] * 3 == shown(con)
+        # what comes then goes into a store that is there
+        for number in range(3):
+            con.retract(f"r{number}", [(k, str(k)) for k in range(5)], at=2)
+            con.append(f"r{number}", [(k, "new") for k in range(4)], at=2)
+            con.append(f"r{number}", [(k, str(k)) for k in range(20, 26)], at=3)
+            con.append(f"r{number}", [(30, "later")], at=9)
+        con.advance(4)
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        left = [(k, str(k)) for k in (*range(5, 9), *range(20, 26))]
+        assert [sorted([*left, *((k, "new") for k in range(4))])] * 3 == shown(con)
+        assert [] == con.sql("FROM cql.late").fetchall()
+        comments = con.sql(
+            "SELECT DISTINCT comment FROM duckdb_tables() WHERE table_name LIKE 'relation_r%'"
+        )
+        assert [("The store of a relation: tuples from when until when.",)] == comments.fetchall()
+        con.advance(9)
+        assert all((30, "later") in rows for rows in shown(con))
+
+
+def test_many_insertions_leave_what_is_for_later(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "MAX_SCRATCH_ELEMENTS", 3)
+    con.execute("CREATE RELATION r (k INTEGER) PRIMARY KEY (k)")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM r")
+    con.append("r", [(k,) for k in range(5)], at=1)
+    con.append("r", [(k,) for k in range(5, 9)], at=4)
+    for until, there in ((1, 5), (3, 5), (4, 9)):
+        con.advance(until)
+        assert [(k,) for k in range(there)] == sorted(con.table("q").fetchall())
+
+
 @given(case=cases())
 @settings(deadline=None, max_examples=25, suppress_health_check=QUIET)
 def test_the_content_with_what_is_pending_is_what_the_store_will_hold(
@@ -507,6 +584,12 @@ SCRATCH = replace(
 STATEMENTS = {
     "few elements are set apart": relation.queued(EXAMPLE),
     "insertions into a bag need no judging": outcome.insert_pending(EXAMPLE),
+    "nor do those of one instant": outcome.insert_at_once(EXAMPLE),
+    "many insertions by an ascending key": primary_key_insertions.ascending(
+        replace(SCRATCH, scratch=None)
+    ),
+    "many insertions of one key": primary_key_insertions.doubled(EXAMPLE),
+    "many insertions of a key that is there": primary_key_insertions.taken(EXAMPLE),
     "rows end": outcome.ends(EXAMPLE),
     "rows enter": outcome.begins(EXAMPLE),
     "the queue is resolved": outcome.resolved(EXAMPLE),

@@ -44,11 +44,19 @@ from cqlduck.rewrite.relalg.elements import (
 
 
 def insert_pending(relation: Relation) -> exp.Insert:
-    """Move a queue of insertions into a bag: nothing has to be judged."""
-    rows = exp.select(*references(relation.columns), column(TS), forever(), column(SEQ)).from_(
-        pending(relation).subquery("pending", copy=False), copy=False
-    )
-    return _into_store(relation, rows.order_by(column(TS), column(SEQ), copy=False))
+    """Move a queue of insertions into the store that all enter, in the order of their instants."""
+    rows = _insertions(relation).order_by(column(TS), column(SEQ), copy=False)
+    return _into_store(relation, rows)
+
+
+def insert_at_once(relation: Relation) -> exp.Insert:
+    """Move the same where all have one instant: they lie in their order."""
+    return _into_store(relation, _insertions(relation))
+
+
+def _insertions(relation: Relation) -> exp.Select:
+    listed = [*references(relation.columns), column(TS), forever(), column(SEQ)]
+    return exp.select(*listed).from_(pending(relation).subquery("pending", copy=False), copy=False)
 
 
 def changed_by_outcome(relation: Relation) -> exp.Query:

@@ -10,6 +10,42 @@ FROM (
 ) AS pending
 ORDER BY "_ts", "_cql_seq";
 
+-- title: nor do those of one instant
+INSERT INTO cql_state."relation_r" ("k", "name", "_cql_enter", "_cql_leave", "_cql_seq")
+SELECT "k", "name", "_ts", 9223372036854775807, "_cql_seq"
+FROM (
+  SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+  WHERE "_ts" <= $until
+) AS pending;
+
+-- title: many insertions by an ascending key
+SELECT COUNT(*) FILTER(WHERE "k" > "_cql_before0"
+    OR ("k" = "_cql_before0" AND ("name" > "_cql_before1"))) = COUNT(*) - 1 AS "_cql_is_greater"
+FROM (
+  SELECT "k", "name", LAG("k") OVER () AS "_cql_before0", LAG("name") OVER () AS "_cql_before1"
+  FROM (
+    SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+    WHERE "_ts" <= $until
+  ) AS pending
+) AS pairs;
+
+-- title: many insertions of one key
+SELECT "k"
+FROM (
+  SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+  WHERE "_ts" <= $until
+) AS pending GROUP BY "k"
+HAVING COUNT(*) > 1
+LIMIT 1;
+
+-- title: many insertions of a key that is there
+SELECT s."_cql_seq" FROM cql_state."relation_r" AS s
+SEMI JOIN (
+  SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+  WHERE "_ts" <= $until
+) AS q ON q."k" IS NOT DISTINCT FROM s."k" WHERE s."_cql_leave" = 9223372036854775807
+LIMIT 1;
+
 -- title: rows end
 UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave" FROM temp."_cql_outcome" AS o
 WHERE s."_cql_seq" = o."_cql_seq" AND o."_ts" IS NULL;
