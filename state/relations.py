@@ -111,7 +111,7 @@ def _load(elements: Elements, of: Relation) -> bool:
     if of.primary_key and not _are_free(elements, of, is_new=is_new):
         return False
     if is_new and found.is_at_once and found.later is None:
-        stores.have_queue(database, thing)
+        stores.rename_pending(database, thing)
         return True
     law = outcome.insert_at_once if found.is_at_once else outcome.insert_pending
     database.execute(statement(of, law), {"until": elements.until})
@@ -121,7 +121,7 @@ def _load(elements: Elements, of: Relation) -> bool:
 def _are_free(elements: Elements, of: Relation, *, is_new: bool) -> bool:
     """Return whether the keys of many insertions are all different, and none is in the store."""
     database, values = elements.database, {"until": elements.until}
-    if not is_new and database.rows(statement(of, primary_key_insertions.taken), values):
+    if not is_new and database.rows(statement(of, primary_key_insertions.existing), values):
         return False
     if set(of.primary_key) <= set(relation.plain(of.columns)) and database.value(
         statement(of, primary_key_insertions.ascending), values

@@ -47,8 +47,8 @@ def is_empty(database: Database, thing: Input) -> bool:
     return not database.value(f"SELECT EXISTS (FROM cql_state.{quoted(thing.table)})")
 
 
-def have_queue(database: Database, thing: Input) -> None:
-    """Make the queue of a relation its store, which is empty; inside a change.
+def rename_pending(database: Database, thing: Input) -> None:
+    """Rename the queue of a relation to its store, which is empty; inside a change.
 
     So what is loaded first is written once: to copy six million rows of sixteen columns took longer
     than to read them from a file.

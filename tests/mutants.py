@@ -2078,7 +2078,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "rewrite/operators/primary_key_insertions.py",
-        ("two tuples come to a free key", "expression=number(1)", "expression=number(2)",
+        ("two tuples come to a free key",
+         "expression=number(1)), copy=False)\n    )\n\n\ndef ascending",
+         "expression=number(2)), copy=False)\n    )\n\n\ndef ascending",
          "test_relation_rules.py::"
          "test_insertions_enter_as_they_are_where_their_keys_are_free"),
         ("a tuple comes to a key that has one",

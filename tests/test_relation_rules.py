@@ -353,7 +353,7 @@ def test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free(
         return shell.execute(law(of).sql("duckdb"), {"until": 4}).fetchall()
 
     assert bool({row[0] for row in case.held} & set(due)) == bool(
-        asked(primary_key_insertions.taken)
+        asked(primary_key_insertions.existing)
     )
     are_different = len(set(due)) == len(due)
     assert are_different == (not asked(primary_key_insertions.doubled))
@@ -589,7 +589,7 @@ STATEMENTS = {
         replace(SCRATCH, scratch=None)
     ),
     "many insertions of one key": primary_key_insertions.doubled(EXAMPLE),
-    "many insertions of a key that is there": primary_key_insertions.taken(EXAMPLE),
+    "many insertions of a key that is there": primary_key_insertions.existing(EXAMPLE),
     "rows end": outcome.ends(EXAMPLE),
     "rows enter": outcome.begins(EXAMPLE),
     "the queue is resolved": outcome.resolved(EXAMPLE),

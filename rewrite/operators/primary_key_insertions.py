@@ -106,7 +106,7 @@ def doubled(relation: Relation) -> exp.Select:
     )
 
 
-def taken(relation: Relation) -> exp.Select:
+def existing(relation: Relation) -> exp.Select:
     """Return (`_cql_seq`) of a row of the store that has the key of an element, if there is one."""
     return (
         exp.select(qualified("s", SEQ))
