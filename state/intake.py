@@ -120,7 +120,10 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrivals, seen:
     Raises:
         DataError: A row that does not fit the input.
     """
-    instant = rows.instant or instant_sql(clock, rows.stamp)
+    instant, values = rows.instant or instant_sql(clock, rows.stamp), {"next": thing.next_seq}
+    if rows.raw is not None:
+        # the text is that of the tick before, which need not be parsed again
+        instant, values["instant"] = "$instant::BIGINT", instant_of(clock, rows.raw)
     listed = ", ".join(rows.columns)
     number = f"{rows.place} + $next"
     if thing.kind == "stream":
@@ -131,7 +134,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrivals, seen:
         database,
         thing,
         f"INSERT INTO cql_state.{quoted(target)} SELECT {listed}, {more} FROM {rows.source}",
-        {"next": thing.next_seq},
+        values,
     )
     count(clock, thing, seen.count, seen.lowest, seen.highest)
 

@@ -168,6 +168,18 @@ def test_in_a_file_nothing_waits(tmp_path: Path) -> None:
             con.advance(at)
 
 
+def test_in_a_file_elements_of_all_instants_are_inserted_by_one_text(tmp_path: Path) -> None:
+    texts: list[str] = []
+    with cqlduck.connect(tmp_path / "a.duckdb", trace=lambda sql, _: texts.append(sql)) as con:
+        con.execute(R.format(KEY) + ";" + QUERIES)
+        for at in (1, 2, 3):
+            con.append("r", [(at, 1.0)], at=at)
+            con.advance(at)
+        inserted = [text for text in texts if 'INSERT INTO cql_state."pending_r"' in text]
+        assert (3, 1) == (len(inserted), len(set(inserted)))
+        assert [1, 2, 3] == sorted(at for _, _, at, _ in con.changes("content").fetchall())
+
+
 def test_a_relation_that_is_dropped_leaves_none(con: cqlduck.Connection) -> None:
     con.append("r", [(1, 1.0)], at=2)
     con.execute("DROP CONTINUOUS QUERY content; DROP CONTINUOUS QUERY total; DROP RELATION r")
