@@ -2093,9 +2093,6 @@ MUTANTS: tuple[Mutant, ...] = (
          "exp.Count(this=exp.Star()), expression=number(1)), copy=False)\n        .limit(1",
          "exp.Count(this=exp.Star()), expression=number(9)), copy=False)\n        .limit(1",
          IN_PARTS),
-        ("a key of the store is taken when its row has ended",
-         ".where(stays(qualified(\"s\", LEAVE)), copy=False)\n        .limit", ".limit",
-         BUFFER + "many_come_to_what_few_come_to"),
     ),
     *_of(
         "state/running.py",
