@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,9 +40,8 @@ from rich.progress import track
 from rich.table import Table
 
 import cqlduck
-from cqlduck.rewrite.plan.segments import CACHES, segments_text
+from cqlduck.rewrite.plan.segments import CACHES, Cached, Segment, caching_text, is_laminar
 from cqlduck.rewrite.statements.ordered import JoinCaches
-from cqlduck.streamon.cache_costs import disjoint
 from cqlduck.streamon.points import NONE, STAGED, STAGES
 
 TRIED_TICKS = 4
@@ -139,6 +139,12 @@ def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) 
     return joins.Contestant(con)
 
 
+def families(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
+    """Yield all sets of segments that may have caches together, without the empty one."""
+    for count in range(1, len(segments) + 1):
+        yield from filter(is_laminar, itertools.combinations(segments, count))
+
+
 def tried(name: str, rows: int) -> Mapping[str, float]:
     """Return what a tick takes with each set of caches."""
     work = workload(name, rows, seed=1)
@@ -150,7 +156,8 @@ def tried(name: str, rows: int) -> Mapping[str, float]:
         (about,) = (each for each in ordered if isinstance(each, JoinCaches))
         found: dict[str, float] = {}
         tick = FULL_AFTER
-        for option in [NONE, *map(segments_text, disjoint(about.segments))]:
+        for segments in [(), *families(about.segments)]:
+            option = caching_text(tuple(map(Cached, segments))) or NONE
             one.con.pin(CACHES, option, "q")
             for _ in range(TRIED_TICKS):
                 one.tick(work.tick(tick), tick)

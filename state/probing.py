@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.ordered import JoinCaches, Ordered
 from cqlduck.rewrite.statements.probes import FilterProbe, PipelineProbe, Query, SizeProbe
 from cqlduck.rewrite.statements.steps import Steps
+from cqlduck.state import listing
 from cqlduck.state.connection import Database
 
 TIMED_RUNS = 2
@@ -84,6 +86,7 @@ class CachesProfiled:
         alive: How many rows each input has.
         delta: How many rows of each input begin or end in the tick.
         seconds: How long the probe took.
+        rows: About how many rows its caches have together.
     """
 
     site: Site
@@ -92,6 +95,7 @@ class CachesProfiled:
     alive: tuple[int, ...]
     delta: tuple[int, ...]
     seconds: float
+    rows: int = 0
 
 
 Found = Profiled | JoinProfiled | CachesProfiled
@@ -165,8 +169,13 @@ def _sizes(
     started = time.perf_counter()
     (sizes,) = _run(database, probe.sizes, instants)
     alive, delta = sizes[: len(join.names)], sizes[len(join.names) :]
+    caches = database.rows(
+        "SELECT table_name FROM cql_state.synopses WHERE query = ? AND operator = ? AND kind = ?",
+        [steps.name, join.site.operator, CACHE],
+    )
+    rows = listing.row_count(database, [name for (name,) in caches]) if caches else 0
     seconds += time.perf_counter() - started
-    return CachesProfiled(join.site, place, counts, alive, delta, seconds)
+    return CachesProfiled(join.site, place, counts, alive, delta, seconds, rows)
 
 
 def _times(

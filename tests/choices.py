@@ -7,7 +7,7 @@ import random
 import cqlduck
 from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order, order_name
-from cqlduck.rewrite.plan.segments import Segment, Segments, segments_text
+from cqlduck.rewrite.plan.segments import Cached, Caching, caching_text, is_laminar
 from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Wanted
@@ -55,16 +55,25 @@ class Drawn(Reoptimizer):
     def other(self, about: Ordered) -> str:
         """Draw an option that is no default."""
         if isinstance(about, JoinCaches):
-            return segments_text(self.segments(about))
+            return caching_text(self.caching(about))
         return order_name(self.order(about))
 
-    def segments(self, about: JoinCaches) -> Segments:
-        """Draw segments that may have caches."""
-        found: list[Segment] = []
+    def caching(self, about: JoinCaches) -> Caching:
+        """Draw segments that may have caches, one in another too, and who uses them."""
+        found: tuple[Cached, ...] = ()
         for segment in self.drawn.sample(about.segments, len(about.segments)):
-            if about.allows((*found, segment)) and (not found or self.drawn.random() < 0.7):
-                found.append(segment)
-        return tuple(sorted(found))
+            others = [at for at in range(len(about.names)) if at not in segment]
+            users = None
+            if self.drawn.random() < 0.3:
+                count = self.drawn.randint(1, len(others))
+                users = tuple(sorted(self.drawn.sample(others, count)))
+            more = (*found, Cached(segment, users))
+            if not is_laminar([one.segment for one in more]):
+                continue
+            known = about.used(tuple(sorted(more, key=lambda one: one.segment)))
+            if known is not None and (not found or self.drawn.random() < 0.7):
+                found = known
+        return found or (Cached(about.segments[0]),)
 
     def order(self, about: Ordered) -> Order:
         """Draw an order that may be chosen."""

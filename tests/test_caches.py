@@ -7,6 +7,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,25 @@ from hypothesis import strategies as st
 import cqlduck
 from cqlduck.rewrite.plan import Join, unique
 from cqlduck.rewrite.plan.join_graph import SpanningTree
-from cqlduck.rewrite.plan.segments import CACHES, segments_of, segments_text
+from cqlduck.rewrite.plan.segments import (
+    CACHES,
+    Cached,
+    Segment,
+    caching_of_text,
+    caching_text,
+    is_laminar,
+    met,
+    segments_of,
+    units,
+)
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.state.filling import Limit
 from cqlduck.streamon import caching, modelled, streamon
-from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs, disjoint, least
+from cqlduck.streamon.cache_choice import allocated, global_optimum, least, thesis
+from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs
+from cqlduck.streamon.candidates import prefixes
 from cqlduck.streamon.join_orders import Matches
+from cqlduck.streamon.selection import exhaustive, selected
 
 NAMES = "rsuv"
 RELATIONS = "klm"
@@ -59,7 +73,12 @@ QUERIES = {
     "two unions": "SELECT x.b AS w, y.b AS x, z.b AS y FROM (SELECT * FROM r [RANGE 3] UNION ALL "
     "SELECT * FROM s [RANGE 4]) x, u [RANGE 5] y, v [RANGE 2] z WHERE x.a = y.a AND y.b = z.b",
 }
-PINS = ["none", "1+2", "2+3", "3+4", "1+2+3", "2+3+4", "1+2 3+4", "1+4", "1+3 2+4", "1+3"]
+PINS = [
+    *["none", "1+2", "2+3", "3+4", "1+2+3", "2+3+4", "1+2 3+4", "1+4", "1+3 2+4", "1+3"],
+    # XJoins, and caches that some pipelines use
+    *["1+2 1+2+3", "2+3 2+3+4", "1+3 1+2+3", "2+3@1", "1+2@3", "1+2@3 3+4@1+2", "2+3@4"],
+    *["2+3@1+4 2+3+4@1", "2+3@4 2+3+4", "1+2@4 1+2+3", "1+2@3 1+2+3", "1+3@2 1+3+4"],
+]
 
 
 def batch(drawn: random.Random, at: int, most: int = 3) -> dict[str, list[tuple[Any, ...]]]:
@@ -153,7 +172,7 @@ def test_segments_are_linked_by_equalities(
     con: cqlduck.Connection, kind: str, expected: str
 ) -> None:
     con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
-    assert expected == " ".join(segments_text((one,)) for one in about(con).segments)
+    assert expected == " ".join(caching_text((Cached(one),)) for one in about(con).segments)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +223,48 @@ def test_what_is_no_option_says_what_is(con: cqlduck.Connection, option: str) ->
         con.pin(CACHES, option)
     assert f"the point caches has no option {option}" == caught.value.message
     assert "inputs such as '2+3', or of two caches '1+2 3+4'" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("3+4 1+2", "1+2 3+4"),
+        ("1+2 1+2+3", "1+2 1+2+3"),
+        # who can use them
+        ("1+2@3+4", "1+2"),
+        ("1+2@3 1+2+3@4", "1+2 1+2+3"),
+        ("1+2@4 1+2+3@4", None),
+        # inputs that are cached together have one pipeline
+        ("2+3@1 1+4", "1+4 2+3"),
+        ("1+2@3", "1+2@3"),
+        ("1+2@3 3+4@1", "1+2 3+4"),
+        ("1+2@3+4 1+2+3@4", "1+2 1+2+3"),
+        ("1+2@3 2+3", None),
+        ("1+2@5", None),
+    ],
+)
+def test_an_option_is_written_in_one_way(
+    con: cqlduck.Connection, option: str, shown: str | None
+) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['cycle']}")
+    known = about(con)
+    # a text that is none of caches is another kind of option
+    assert shown == (known.option(option) if caching_of_text(option) else None)
+
+
+def test_what_pipelines_meet() -> None:
+    five = (0, 1, 2, 3, 4)
+    tree = caching_of_text("1+2 1+2+3 4+5@1+2+3")
+    assert tree is not None
+    assert ((0, 1, 2), (3, 4)) == units(tree, five)
+    assert ((0, 1), (2,)) == units(tree, (0, 1, 2))
+    assert ((0, 1, 2), (3, 4)) == met(tree, (0, 1, 2), five) == met(tree, (3, 4), five)
+    others = caching_of_text("1+2@4 1+2+3@5")
+    assert others is not None
+    assert ((0, 1), (2,), (3,), (4,)) == met(others, (3,), five)
+    assert ((0, 1, 2), (3,), (4,)) == met(others, (4,), five)
+    # 3 is said to use none
+    assert ((0,), (1,), (2,)) == met(others, (2,), (0, 1, 2))
 
 
 # -- they change no answer ------------------------------------------------------------------------
@@ -345,6 +406,59 @@ def test_what_has_left_a_cache_is_forgotten(con: cqlduck.Connection) -> None:
     assert_right(con)
 
 
+def test_caches_in_each_other_say_their_ends(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['chain']}")
+    con.pin(CACHES, "1+2 1+2+3")
+    play(con, 0, range(6))
+    assert {"1+2", "1+2+3"} == {*cached(con)}
+    assert all(one.has_lifetimes for one in con.engine.caches.of("q"))
+    assert "delete from the cache" not in con.explain("q")
+
+
+# -- the examples of the thesis -------------------------------------------------------------------
+
+FIGURE_5_2 = """
+    CREATE RELATION r1 (a INTEGER); CREATE RELATION r2 (a INTEGER, b INTEGER);
+    CREATE RELATION r3 (b INTEGER);
+    CREATE CONTINUOUS QUERY q AS SELECT r1.a, r2.a AS a2, r2.b, r3.b AS b3
+        FROM r1, r2, r3 WHERE r1.a = r2.a AND r2.b = r3.b
+"""
+"""The join of example 5.1.1. A relation may have a tuple twice, as its windows may."""
+
+
+def come(con: cqlduck.Connection, at: int, **rows: list[tuple[int, ...]]) -> list[Any]:
+    """Have tuples come; return what the join makes of them at the instant."""
+    for name, mine in rows.items():
+        con.append(name, mine, at=at)
+    con.advance(at)
+    return sorted(con.changes("q").filter(f"_ts = {at}").fetchall())
+
+
+def segment(con: cqlduck.Connection) -> list[Any]:
+    """Return the combinations in the cache of R₂ and R₃."""
+    ((name,),) = con.sql("SELECT table_name FROM cql.caches").fetchall()
+    return sorted(con.sql(f"FROM {name}").fetchall())
+
+
+def test_examples_5_4_1_5_4_2_and_5_4_4(con: cqlduck.Connection) -> None:
+    """The cache of R₂ and R₃ in the pipeline of ΔR₁; here it has the values of all keys."""
+    con.execute(FIGURE_5_2)
+    con.pin(CACHES, "2+3@1", "q")
+    come(con, 1, r2=[(1, 2), (1, 3), (2, 3)], r3=[(2,)])
+    assert ["2+3"] == cached(con)
+    # 5.4.1: what ⟨1⟩ joins with is there; here before it comes
+    assert [(1, 2, 2)] == segment(con)
+    assert [(1, 1, 2, 2)] == [row[:4] for row in come(con, 2, r1=[(1,)])]
+    # the next one hits
+    assert [(1, 1, 2, 2)] == [row[:4] for row in come(con, 3, r1=[(1,)])]
+    # 5.4.2 and 5.4.4: ⟨3⟩ makes (1,3,3) and (2,3,3), which passes through the pipeline of ΔR₃
+    assert [(1, 1, 3, 3, 4, 2)] == come(con, 4, r3=[(3,)])
+    # in a partial cache, nobody has asked for key 2
+    assert [(1, 2, 2), (1, 3, 3), (2, 3, 3)] == segment(con)
+    assert [(1, 1, 2, 2), (1, 1, 3, 3)] == [row[:4] for row in come(con, 5, r1=[(1,)])]
+    assert_right(con)
+
+
 # -- what they cost -------------------------------------------------------------------------------
 
 
@@ -378,7 +492,7 @@ def test_a_cache_makes_one_step_of_two() -> None:
     assert known.of(()) == pytest.approx(2 * FIXED + SCAN * 3000 + ROW * (10 + 30 + 30 + 90))
     # R₂ ⋈ R₃ has 3,000 rows by R₂ and 6,000 by R₃
     assert known.rows_of((1, 2)) == 4500
-    assert known.of(((1, 2),)) == pytest.approx(FIXED + SCAN * 4500 + ROW * (10 + 90))
+    assert known.of((Cached((1, 2)),)) == pytest.approx(FIXED + SCAN * 4500 + ROW * (10 + 90))
 
 
 def test_a_cache_has_to_be_kept_up_to_date() -> None:
@@ -386,11 +500,11 @@ def test_a_cache_has_to_be_kept_up_to_date() -> None:
     before = 2 * FIXED + SCAN * 2100 + ROW * (10 + 30 + 30 + 90)
     assert known.of(()) == pytest.approx(before)
     # half of what begins or ends in the segment begins
-    assert known.of(((1, 2),)) == pytest.approx(before + FIXED + APPEND * 30 / 2)
+    assert known.of((Cached((1, 2)),)) == pytest.approx(before + FIXED + APPEND * 30 / 2)
     assert ((), known.of(())) == least(known, [(0, 1), (1, 2)])
     searched = three((0, 10, 0), (100, 1000, 2000), 3, ends=(0, 2))
-    assert searched.of(((1, 2),)) == pytest.approx(
-        known.of(((1, 2),)) + 2 * FIXED + SCAN * searched.rows_of((1, 2))
+    assert searched.of((Cached((1, 2)),)) == pytest.approx(
+        known.of((Cached((1, 2)),)) + 2 * FIXED + SCAN * searched.rows_of((1, 2))
     )
 
 
@@ -402,7 +516,7 @@ def test_what_never_changes_has_as_many_rows_as_others_met_there() -> None:
     assert 3000 == known.rows_of((1, 2))
     star = Matches(SpanningTree(0, ((), (1,), (2,))), {(2, 10): 1})
     unknown = Costs({0: star}, orders, (), (0, 1, 2), (10, 1000, 70), (10, 0, 0))
-    assert math.inf == unknown.rows_of((1, 2)) == unknown.of(((1, 2),))
+    assert math.inf == unknown.rows_of((1, 2)) == unknown.of((Cached((1, 2)),))
 
 
 def test_what_a_path_outside_of_a_segment_leads_to_says_nothing_of_it() -> None:
@@ -423,23 +537,104 @@ def test_what_a_path_outside_of_a_segment_leads_to_says_nothing_of_it() -> None:
 
 def test_of_a_segment_that_hardly_changes_there_is_a_cache() -> None:
     known = three((1000, 1, 1), (100_000, 50_000, 50_000), 2)
-    segments, cost = least(known, [(0, 1), (1, 2), (0, 2)])
-    assert ((1, 2),) == segments
-    assert cost == known.of(((1, 2),)) < known.of(())
+    caching, cost = least(known, [(0, 1), (1, 2), (0, 2)])
+    assert (Cached((1, 2)),) == caching
+    assert cost == known.of((Cached((1, 2)),)) < known.of(())
 
 
-def test_all_sets_of_segments_without_a_common_input_are_searched() -> None:
-    candidates = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 1, 2)]
-    expected = {
-        tuple(sorted(some))
-        for count in range(1, 4)
-        for some in itertools.combinations(candidates, count)
-        if len({place for one in some for place in one}) == sum(map(len, some))
-    }
-    found = [*disjoint(candidates)]
-    assert expected == set(found)
-    assert len(expected) == len(found)
-    assert {(one,) for one in candidates} == set(disjoint(candidates, 1))
+def families(some: list[Segment]) -> Iterator[list[Segment]]:
+    """Yield all sets of segments that may have caches together."""
+    for count in range(len(some) + 1):
+        for family in itertools.combinations(some, count):
+            if is_laminar(family):
+                yield [*family]
+
+
+def drawn_costs(seed: int) -> tuple[Costs, list[Segment]]:
+    """Return what is known of a star, and the segments that fit."""
+    drawn, count = random.Random(seed), random.Random(seed).choice([3, 4, 4, 5])
+    places = [*range(count)]
+    known = {}
+    for root in places:
+        paths = tuple(() if place == root else (place,) for place in places)
+        counts = {
+            tuple(drawn.choice([0, 1, 2, 5]) for _ in places[1:]): drawn.randint(1, 9)
+            for _ in range(4)
+        }
+        known[root] = Matches(SpanningTree(root, paths), counts)
+    orders = {root: (root, *drawn.sample([*places[:root], *places[root + 1 :]], count - 1))
+              for root in places}  # fmt: skip
+    ends = [place for place in places if drawn.random() < 0.8]
+    running = [place for place in places if drawn.random() < 0.8]
+    alive = [drawn.choice([100, 5_000, 80_000]) for _ in places]
+    delta = [drawn.choice([0, 10, 300, 9_000]) for _ in places]
+    segments = [
+        one
+        for size in range(2, count)
+        for one in itertools.combinations(places, size)
+        if drawn.random() < 0.7
+    ]
+    return Costs(known, orders, ends, running, alive, delta), segments
+
+
+@settings(max_examples=fewer_in_ci(60), deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_the_best_tree_of_joins_is_found(seed: int) -> None:
+    known, some = drawn_costs(seed)
+    some = some[:8]
+    trees = (tuple(map(Cached, sorted(family))) for family in families(some))
+    best = min(map(known.of, trees))
+    caching, cost = least(known, some)
+    assert cost == pytest.approx(known.of(caching))
+    # who uses them is chosen as well
+    assert cost <= best + 1e-12
+    assert {one.segment for one in caching} <= set(some)
+    mine, total = global_optimum(known, some)
+    assert total == pytest.approx(known.of(mine))
+    assert total <= known.of(())
+    for algorithm in (selected, exhaustive):
+        mine, total = thesis(known, some, algorithm)
+        assert total == pytest.approx(known.of(mine))
+        assert {one.segment for one in mine} <= set(some) & set(prefixes(known.orders))
+
+
+def test_where_orders_leave_no_candidate_there_are_globally_consistent_ones() -> None:
+    """The pipeline of the second input begins with the first, so 2+3 is (R₂ ⋈ R₃) ⋉ R₁."""
+    known = three((1000, 1, 1), (100_000, 50_000, 50_000), 2)
+    known = replace(known, orders={0: (0, 1, 2), 1: (1, 0, 2), 2: (2, 0, 1)})
+    assert ((), known.of(())) == thesis(known, [(1, 2)], exhaustive)
+    caching, cost = global_optimum(known, [(1, 2)])
+    assert ((Cached((1, 2)),), known.of(caching)) == (caching, cost)
+    assert cost < known.of(())
+    assert ((), known.of(())) == global_optimum(known, [(1, 2)], most=0)
+
+
+def test_a_pipeline_does_not_use_a_cache_that_costs_it_more() -> None:
+    """Three windows of few rows have many combinations; the second pipeline has few tuples."""
+    star = {root: Matches(SpanningTree(root, tuple(() if at == root else (at,) for at in range(4))),
+                          {(100, 100, 100): 1}) for root in range(4)}  # fmt: skip
+    orders = {root: (root, *(at for at in (1, 2, 0, 3) if at != root)) for root in range(4)}
+    known = Costs(star, orders, range(4), range(4), (1e6, 5000, 5000, 1e6), (500, 0, 0, 1e-6))
+    assert 500_000 == known.rows_of((1, 2))
+    caching = known.used([(1, 2)])
+    assert "2+3@1" == caching_text(caching or ())
+    assert known.of(caching or ()) < known.of((Cached((1, 2)),))
+
+
+def test_caches_have_as_much_memory_as_there_is() -> None:
+    """Those that bring most for a row are there, as in section 5.6."""
+    known = three((1000, 1, 1000), (100_000, 50_000, 1_000), 2)
+    some: tuple[Cached, ...] = (Cached((1, 2)),)
+    assert some == allocated(known, some, known.rows_of((1, 2)))
+    assert () == allocated(known, some, known.rows_of((1, 2)) - 1)
+    known, segments = drawn_costs(7)
+    both, _ = least(known, segments)
+    assert len(both) > 1
+    rows = {one: known.rows_of(one.segment) for one in both}
+    for room in (*rows.values(), sum(rows.values()) - 1, 0.0):
+        found = allocated(known, both, room)
+        assert sum(known.rows_of(one.segment) for one in found) <= room
+    assert both == allocated(known, both, sum(rows.values()))
 
 
 # -- what is measured -----------------------------------------------------------------------------
@@ -526,6 +721,69 @@ def test_a_cache_that_takes_more_than_it_may_is_given_up(
                 slow_and_fast(con, range(14, 16))
                 assert ["2+3"] == cached(con)
                 assert_right(con)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("algorithm", ["optimum", "a-caching", "exhaustive", "global"])
+def test_an_algorithm_selects_the_caches(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
+    """A tuple of s meets u first, as in the text: that satisfies the prefix invariant."""
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    asked = []
+    for name, found in caching.ALGORITHMS.items():
+        monkeypatch.setitem(
+            caching.ALGORITHMS,  # type: ignore[arg-type]
+            name,
+            lambda some, prices, name=name, found=found: asked.append(name) or found(some, prices),
+        )
+    with cqlduck.connect() as con:
+        choices.measure(con)
+        con.engine.streamon.budget.fraction = 1e9
+        query = SLOW.replace(
+            "r [RANGE 1], s [RANGE 900], u [RANGE 900]", "u [RANGE 900], s [RANGE 900], r [RANGE 1]"
+        )
+        con.execute(f"{SCHEMA} CREATE CONTINUOUS QUERY q AS {query}")
+        con.pin("caching", algorithm)
+        con.pin("stages", "staged")
+        slow_and_fast(con, range(10))
+        assert ["1+2"] == cached(con)
+        assert_right(con)
+        shown = con.sql("SELECT option, chosen_by FROM cql.points WHERE point = 'caching' "
+                        "AND owner = 'q'").fetchall()  # fmt: skip
+        assert [(algorithm, "user")] == shown
+    assert ({algorithm} & {"a-caching", "exhaustive"}) == set(asked)
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_cache_that_has_grown_too_large_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, is_pinned: bool
+) -> None:
+    """However much it brings; one that somebody has pinned stays."""
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    answers = []
+    for adaptive in (False, True):
+        with cqlduck.connect(adaptive=adaptive) as con:
+            choices.measure(con)
+            con.engine.streamon.budget.fraction = 1e9
+            con.execute(f"{SCHEMA} CREATE CONTINUOUS QUERY q AS {SLOW}")
+            con.pin("stages", "staged")
+            if is_pinned:
+                con.pin(CACHES, "2+3", "q")
+            monkeypatch.setattr(caching, "MAX_ROWS", 10**6)
+            slow_and_fast(con, range(12))
+            assert ([] if not adaptive and not is_pinned else ["2+3"]) == cached(con)
+            monkeypatch.setattr(caching, "MAX_ROWS", 5_000)
+            slow_and_fast(con, range(12, 16))
+            answers.append(elements(con))
+            if is_pinned:
+                assert ["2+3"] == cached(con)
+            elif adaptive:
+                assert [] == cached(con)
+                ((before, after, reason),) = con.sql(
+                    "SELECT from_option, to_option, reason FROM cql.plan_log "
+                    "WHERE point = 'caches' ORDER BY number DESC LIMIT 1"
+                ).fetchall()
+                assert ("2+3", "none") == (before, after)
+                assert "rows, of 5000 that they may" in reason
     assert answers[0] == answers[1]
 
 

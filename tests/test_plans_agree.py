@@ -18,6 +18,7 @@ from cqlduck.state.choices import Point
 from cqlduck.streamon.points import (
     ANSWER,
     ARRIVALS,
+    CACHING,
     KINDS,
     ORDERING,
     OUTPUT,
@@ -89,8 +90,8 @@ OPTIONS = [
     (kind.name, option)
     for kind in KINDS.values()
     for option in (*kind.options, *ORDERS.get(kind.name, ()))
-    # the one is asked when there is an order to choose, the other of queries that have the option
-    if kind.name not in (ORDERING, ANSWER)
+    # they are asked when there is something to choose, or of queries that have the option
+    if kind.name not in (ORDERING, CACHING, ANSWER)
 ]
 
 

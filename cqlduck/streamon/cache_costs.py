@@ -8,29 +8,38 @@ that takes is modelled as
 
 because in a set engine the fixed part and the scan are most of a small tick. A cache makes one step
 of several, whose input is the cache; the pipelines of its own inputs go through the segment first,
-and on from there together. Of a tuple that has met a set S of inputs N(S) rows are made, as a
-sample says (`join_orders`); so a cache has |R| · N(S) rows, by each of its inputs R.
+and on from there together. A pipeline outside of it uses it if that costs the least. Of
+a tuple that has met a set S of inputs N(S) rows are made, as a sample says (`join_orders`); so a
+cache has |R| · N(S) rows, by each of its inputs R.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order
-from cqlduck.rewrite.plan.segments import Segment, Segments
+from cqlduck.rewrite.plan.segments import (
+    Cached,
+    Caching,
+    Segment,
+    met,
+    units,
+    used,
+)
+from cqlduck.streamon.candidates import Candidate, candidates
 from cqlduck.streamon.join_orders import Matches
+from cqlduck.streamon.orders import ALPHA
+from cqlduck.streamon.selection import Prices
 
 FIXED, SCAN, ROW = 2e-4, 4e-9, 6e-8
 """Seconds of a step, for a row that it scans, and for one that goes in or comes out."""
 
 APPEND = 1e-7
 """Seconds for a row that is appended to a cache."""
-
-MAX_SEARCHED = 6
-"""Of how many inputs caches are searched that are there together; of more it is one cache."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +61,20 @@ class Costs:
     running: Collection[int]
     alive: Sequence[float]
     delta: Sequence[float]
+    _known: dict[tuple[Segment, tuple[Segment, ...]], float] = field(
+        default_factory=dict, compare=False
+    )
+    _rows_of: dict[Segment, float] = field(default_factory=dict, compare=False)
 
     def rows_of(self, unit: Segment) -> float:
         """Return how many rows an input has, or the cache of a segment; infinity is not known."""
         if len(unit) == 1:
             return self.alive[unit[0]]
+        if unit not in self._rows_of:
+            self._rows_of[unit] = self._estimated(unit)
+        return self._rows_of[unit]
+
+    def _estimated(self, unit: Segment) -> float:
         if not all(self._is_profiled(place, unit) for place in unit if self.delta[place]):
             return math.inf
         met = mask_of(unit)
@@ -97,75 +115,119 @@ class Costs:
         scanned = sum(self.alive[place] for place in segment)
         return FIXED * len(segment) + SCAN * scanned + (ROW + APPEND) * self.rows_of(segment)
 
-    def of(self, segments: Segments) -> float:
+    def maintenance(self, segment: Segment) -> float:
+        """Return the seconds that it takes in a tick to keep the cache of a segment up to date.
+
+        Its changes are made anyway, by the pipelines of its inputs, which begin with it (5.5.1).
+        """
+        changing = [place for place in segment if self.delta[place]]
+        if not changing:
+            return 0.0
+        found = FIXED + APPEND * sum(self._rows(place, mask_of(segment)) for place in changing) / 2
+        if not set(segment) <= set(self.ends):
+            # what ends is searched for
+            found += 2 * FIXED + SCAN * self.rows_of(segment)
+        return found
+
+    def of(self, caching: Caching) -> float:
         """Return the seconds of a tick with caches of some segments."""
-        return sum(self._parts(segments))
+        whole = tuple(range(len(self.orders)))
+        pipelines = (
+            self.pipeline(unit, met(caching, unit, level), level)
+            for level in (whole, *(one.segment for one in caching))
+            for unit in units(caching, level)
+        )
+        return sum(pipelines) + sum(self.maintenance(one.segment) for one in caching)
 
-    def _parts(self, segments: Segments) -> Iterator[float]:
-        inside = {place: segment for segment in segments for place in segment}
-        for place in self.orders:
-            if place in self.running and place not in inside and self.delta[place]:
-                order = tuple(dict.fromkeys(units_of(self.orders[place], inside)))
-                yield from self._steps([place], order)
-        for segment in segments:
-            changing = [place for place in segment if self.delta[place]]
-            for place in changing:
-                own = tuple((at,) for at in self.orders[place] if at in segment)
-                yield from self._steps([place], own)
+    def pipeline(self, unit: Segment, seen: tuple[Segment, ...], level: Segment) -> float:
+        """Return what the pipeline of a unit takes.
+
+        Args:
+            unit: The unit.
+            seen: All units, as it meets them.
+            level: The inputs of all of them.
+        """
+        key = unit, seen
+        found = self._known.get(key)
+        if found is None:
+            changing = [place for place in unit if self.delta[place]]
+            if len(level) == len(self.orders) and not set(changing) & set(self.running):
+                changing = []
+            found = 0.0
             if changing:
-                rows = sum(self._rows(place, segment) for place in changing)
-                yield FIXED + APPEND * rows / 2
-                if not set(segment) <= set(self.ends):
-                    # what ends is searched for
-                    yield 2 * FIXED + SCAN * self.rows_of(segment)
-            if any(place in self.running for place in changing):
-                first = self.orders[changing[0]]
-                rest = tuple(dict.fromkeys((segment, *units_of(first, inside))))
-                yield from self._steps(changing, rest)
+                within = {place: other for other in seen for place in other}
+                order = (within[at] for at in self.orders[changing[0]] if at in within)
+                found = sum(self._steps(changing, [*dict.fromkeys([unit, *order])]))
+            self._known[key] = found
+        return found
 
-    def _rows(self, place: int, met: Sequence[int]) -> float:
-        """Return how many rows the delta of an input has become that has met others."""
+    def used(self, segments: Collection[Segment]) -> Caching | None:
+        """Return caches of segments, each used by the pipelines for which it costs the least.
+
+        A pipeline uses the largest ones that it can, unless others, or none, cost clearly less.
+        None is that one of them is used by no pipeline.
+        """
+        caching = tuple(Cached(segment) for segment in sorted(segments))
+        whole = tuple(range(len(self.orders)))
+        users: dict[Segment, set[int]] = {segment: set() for segment in segments}
+        for level in (whole, *segments):
+            for unit in units(caching, level):
+                best, least_cost = None, math.inf
+                for seen in _alternatives(caching, unit, level):
+                    cost = self.pipeline(unit, seen, level)
+                    if best is None or cost < ALPHA * least_cost:
+                        best, least_cost = seen, cost
+                for other in best or ():
+                    if len(other) > 1 and other != unit:
+                        users[other].update(unit)
+        if not all(users.values()):
+            return None
+        return used(
+            tuple(Cached(segment, tuple(sorted(mine))) for segment, mine in sorted(users.items())),
+            len(whole),
+        )
+
+    def prices(self) -> tuple[list[Candidate], Prices]:
+        """Return the candidates of the orders that there are, and what they take."""
+        some = candidates(self.orders)
+        steps, uses = {}, {}
+        for place, order in self.orders.items():
+            is_running = place in self.running and self.delta[place]
+            alone = [(at,) for at in order]
+            steps[place] = (
+                [*self._steps([place], alone)] if is_running else [0.0] * (len(order) - 1)
+            )
+        for one in some:
+            order = self.orders[one.pipeline]
+            before = [(at,) for at in order[: one.first]]
+            found = [*self._steps([one.pipeline], [*before, one.segment])][-1]
+            uses[one] = found if any(steps[one.pipeline]) else 0.0
+        return some, Prices(steps, uses, {one.cache: self.maintenance(one.segment) for one in some})
+
+    def _rows(self, place: int, met: int) -> float:
+        """Return how many rows the delta of an input has become that has met a set of others."""
         known = self.matches.get(place)
-        others = mask_of(tuple(at for at in met if at != place))
-        return self.delta[place] * (1.0 if known is None else known.size(others))
+        return self.delta[place] * (1.0 if known is None else known.size(met & ~(1 << place)))
 
     def _steps(self, changing: Sequence[int], order: Sequence[Segment]) -> Iterator[float]:
         """Yield what each step takes that deltas go through together."""
-        met = list(order[0])
-        rows = sum(self._rows(place, met) for place in changing)
+        seen = mask_of(order[0])
+        rows = sum(self._rows(place, seen) for place in changing)
         for unit in order[1:]:
-            met += unit
-            after = sum(self._rows(place, met) for place in changing)
+            seen |= mask_of(unit)
+            after = sum(self._rows(place, seen) for place in changing)
             yield FIXED + SCAN * self.rows_of(unit) + ROW * (rows + after)
             rows = after
 
 
-def units_of(order: Order, inside: Mapping[int, Segment]) -> Iterator[Segment]:
-    """Yield what a pipeline meets: inputs, and caches in the place of theirs."""
-    for place in order:
-        yield inside.get(place, (place,))
+def _alternatives(caching: Caching, unit: Segment, level: Segment) -> Iterator[tuple[Segment, ...]]:
+    """Yield what a pipeline may meet of all units, the largest caches first."""
 
+    def of(other: Segment) -> list[tuple[Segment, ...]]:
+        if len(other) == 1 or other == unit:
+            return [(other,)]
+        inside = itertools.product(*map(of, units(caching, other)))
+        return [(other,), *(tuple(itertools.chain(*parts)) for parts in inside)]
 
-def least(known: Costs, candidates: Sequence[Segment]) -> tuple[Segments, float]:
-    """Return the segments whose caches cost the least together, and what; none is a choice, too.
-
-    All sets of segments that have no input in common are searched (5.5.2 to 5.5.3).
-    """
-    together = len(known.orders) <= MAX_SEARCHED
-    best: tuple[Segments, float] = (), known.of(())
-    for segments in disjoint(candidates, None if together else 1):
-        cost = known.of(segments)
-        if cost < best[1]:
-            best = segments, cost
-    return best
-
-
-def disjoint(candidates: Sequence[Segment], most: int | None = None) -> Iterator[Segments]:
-    """Yield the sets of some segments that have no input in common, but not the empty one."""
-    for number, first in enumerate(candidates):
-        yield (first,)
-        if most == 1:
-            continue
-        rest = [one for one in candidates[number + 1 :] if not set(one) & set(first)]
-        for others in disjoint(rest, None if most is None else most - 1):
-            yield tuple(sorted((first, *others)))
+    for parts in itertools.product(*map(of, units(caching, level))):
+        yield tuple(itertools.chain(*parts))

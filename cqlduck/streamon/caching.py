@@ -5,7 +5,8 @@ them on behalf of orders (`joins`), and how many rows all inputs and deltas have
 what a tick costs with any caches (`cache_costs`). What its statements really take is then expected
 to change as the model does. The caches of the least cost are made if they save
 `LEAST_SAVED`, and confirmed as other modelled options are (`modelled`). Those that cost more than
-they bring are dropped at the next probe, at whatever gain, as the paper does (section 5.5.2).
+they bring are dropped at the next probe, at whatever gain, as the paper does (section 5.5.5). So
+are those that have grown to more rows than the memory for them has (section 5.6).
 """
 
 from __future__ import annotations
@@ -16,23 +17,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from cqlduck.rewrite.plan.segments import Segment, Segments, segments_of_text, segments_text
+from cqlduck.rewrite.plan.segments import Caching, Segment, caching_of_text, caching_text, used
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.rewrite.statements.probes import MET_TUPLES
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.cache_costs import Costs, least
+from cqlduck.streamon.cache_choice import (
+    Algorithm,
+    allocated,
+    global_optimum,
+    least,
+    thesis,
+)
+from cqlduck.streamon.cache_costs import Costs
 from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
 from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
-from cqlduck.streamon.points import NONE, Facts
+from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, Facts
+from cqlduck.streamon.selection import exhaustive, selected
 
 LEAST_SAVED = 0.1
 """Which part of the time of its statements caches have to save to be made."""
 
+ALGORITHMS: Mapping[str, Algorithm] = {A_CACHING: selected, EXHAUSTIVE: exhaustive}
+"""What selects candidates that satisfy the prefix invariant."""
+
 MAX_ROWS = 1_000_000
-"""How many rows a cache may have: the memory of more would be missed elsewhere."""
+"""How many rows the caches of a join may have: the memory of more would be missed elsewhere."""
+
+GROWN = 2
+"""How many times as many they may have grown to: what has left waits to be forgotten."""
 
 FILLING_FRACTION = 0.1
 """Which part of the time of all ticks so far it may take to make a cache.
@@ -64,6 +79,7 @@ class JoinCaching(Modelled):
         deltas: How many rows of each input began or ended in the last ticks that were profiled.
         alive: How many rows each input had in the last one.
         about: The join.
+        rows: How many rows its caches had in the last one.
     """
 
     least_elements: ClassVar[int] = 16
@@ -71,6 +87,7 @@ class JoinCaching(Modelled):
     deltas: deque[tuple[int, ...]] = field(default_factory=lambda: deque(maxlen=KNOWN_TICKS))
     alive: tuple[int, ...] = ()
     about: JoinCaches | None = None
+    rows: int = 0
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -118,7 +135,7 @@ class JoinCaching(Modelled):
         if found.input is not None:
             self._match(found.input, found.counts)
         self.deltas.append(found.delta)
-        self.alive = found.alive
+        self.alive, self.rows = found.alive, found.rows
         return self._is_known
 
     @property
@@ -174,10 +191,10 @@ class JoinCaching(Modelled):
         known = self.costs()
 
         def cost(option: str) -> float | None:
-            segments = segments_of_text(option) or ()
-            if known is None or not all(self._fits(known, one) for one in segments):
+            caching = caching_of_text(option) or ()
+            if known is None or not all(self._fits(known, one.segment) for one in caching):
                 return None
-            found = known.of(segments)
+            found = known.of(caching)
             return found if math.isfinite(found) else None
 
         return cost
@@ -191,8 +208,8 @@ class JoinCaching(Modelled):
         known = self.costs()
         if known is None or self.about is None:
             return None
-        before = segments_of_text(now) or ()
-        after, cost = least(known, [one for one in self.about.segments if self._fits(known, one)])
+        before = caching_of_text(now) or ()
+        after, cost = self._selected(known, facts.algorithm())
         stands, none = known.of(before), known.of(())
         if math.isinf(stands):
             return None
@@ -203,12 +220,39 @@ class JoinCaching(Modelled):
             self.gains_little = after != before
             return None
         why = _evidence(known, after, cost, stands)
-        return Better(segments_text(after) or NONE, why, 1 - cost / stands)
+        return Better(caching_text(after) or NONE, why, 1 - cost / stands)
+
+    def _selected(self, known: Costs, algorithm: str) -> tuple[Caching, float]:
+        """Return caches that an algorithm selects, for which there is memory, and their cost."""
+        assert self.about is not None
+        fit = [one for one in self.about.segments if self._fits(known, one)]
+        if algorithm in ALGORITHMS:
+            found, _ = thesis(known, fit, ALGORITHMS[algorithm])
+        else:
+            found, _ = (global_optimum if algorithm == GLOBAL else least)(known, fit)
+        found = allocated(known, found, MAX_ROWS)
+        return found, known.of(found)
+
+    def excess(self, now: str, facts: Facts) -> Better | None:
+        """Return other caches, or none, if those that stand have more rows than they may."""
+        before = caching_of_text(now)
+        if before is None or self.rows <= GROWN * MAX_ROWS:
+            return None
+        known = self.costs()
+        after: Caching = ()
+        if known is not None:
+            kept = tuple(one for one in before if known.rows_of(one.segment) <= MAX_ROWS)
+            kept = () if kept == before else used(kept, len(known.orders)) or ()
+            after = allocated(known, kept, MAX_ROWS)
+        # the model may have said that they are smaller
+        self.refuse(now)
+        why = f"the caches have {self.rows} rows, of {MAX_ROWS} that they may"
+        return Better(caching_text(after) or NONE, why, None, is_due=True)
 
     def state(self) -> dict[str, Any]:
         """Return what was found, as values that JSON has."""
         windows = [[place, runs(window)] for place, window in self.windows.items()]
-        sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive]}
+        sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive], "rows": self.rows}
         return {**super().state(), "windows": windows, **sizes}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -218,16 +262,18 @@ class JoinCaching(Modelled):
             for counts, tuples in window:
                 self._match(place, {tuple(counts): tuples})
         self.deltas.extend(map(tuple, state["deltas"]))
-        self.alive = tuple(state["alive"])
+        self.alive, self.rows = tuple(state["alive"]), state.get("rows", 0)
 
 
 def _compared(after: float, before: float) -> str:
     return f"a tick is modelled to take {1e3 * after:.2f} ms, {1e3 * before:.2f} before"
 
 
-def _evidence(known: Costs, segments: Segments, after: float, before: float) -> str:
+def _evidence(known: Costs, caching: Caching, after: float, before: float) -> str:
     """Return in words why caches are expected to be better than what there was."""
-    rows = (f"{segments_text((one,))} has some {known.rows_of(one):.0f} rows" for one in segments)
+    rows = (
+        f"{caching_text((one,))} has some {known.rows_of(one.segment):.0f} rows" for one in caching
+    )
     deltas = ", ".join(f"{rows:.0f} of {place + 1}" for place, rows in enumerate(known.delta))
     listed = ", ".join(rows) or "no cache"
     return f"{_compared(after, before)}: {listed}; {deltas} begin or end in a tick"

@@ -20,11 +20,13 @@ class Better:
         option: The option.
         reason: Why, in words.
         saved: Which part it is expected to save of what an element takes.
+        is_due: Whether the other one has to go whatever an element takes with this one.
     """
 
     option: str
     reason: str
     saved: float | None
+    is_due: bool = False
 
 
 @dataclass(frozen=True)

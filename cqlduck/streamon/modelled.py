@@ -224,14 +224,23 @@ class Modelled(Policy):
             outcome = UNDECIDED if self.gains_little else STAYS
             self._observe(Observation(statistics, now, outcome, None, None, steady, costs))
             return None
-        if self._is_refused(found.option) or not self._is_repeated(found.option):
+        if found.is_due:
+            steady = None
+        elif self._is_refused(found.option) or not self._is_repeated(found.option):
             return None
         return self._begin(now, steady, found, size, statistics, costs)
+
+    def excess(self, now: str, facts: Facts) -> Better | None:
+        """Return what is to run if the option that stands takes more than it may, however fast."""
+        return None
 
     def _found(
         self, now: str, statistics: tuple[float, ...], taken: float | None, facts: Facts
     ) -> Better | None:
         """Return a better option: that of the region of the statistics, or what a search finds."""
+        exceeded = self.excess(now, facts)
+        if exceeded is not None:
+            return exceeded
         known = self.regions.known(statistics)
         if known is not None:
             option, times = known

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, order_of
-from cqlduck.rewrite.plan.segments import CACHES, segments_of_text
+from cqlduck.rewrite.plan.segments import CACHES, caching_of_text
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
-ORDERING = "ordering"
+ORDERING, CACHING = "ordering", "caching"
 ANSWER = "answer"
 
 STAGED, UNSTAGED = "staged", "whole"
@@ -28,6 +28,7 @@ PLANNED = "planned"
 NONE = "none"
 OPTIMUM, A_GREEDY, SWEEP = "optimum", "a-greedy", "sweep"
 INDEPENDENT, LOCAL_SWAPS = "independent", "local-swaps"
+A_CACHING, EXHAUSTIVE, GLOBAL = "a-caching", "exhaustive", "global"
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ def _is_order(text: str) -> bool:
     return order_of(text) is not None
 
 
-def _are_segments(text: str) -> bool:
-    return segments_of_text(text) is not None
+def _is_caching(text: str) -> bool:
+    return caching_of_text(text) is not None
 
 
 _AN_ORDER = "an order such as '2 1'"
@@ -132,9 +133,10 @@ KINDS: Mapping[str, Kind] = {
             "operator",
             (NONE,),
             "which inputs of a join have their combinations in a cache, counted from 1 as EXPLAIN "
-            "shows them: 2+3 is the cache of the second and the third, 1+2 3+4 are two",
+            "shows them: 2+3 is the cache of the second and the third, 1+2 3+4 are two, 2+3@1 is "
+            "used by the pipeline of the first alone",
             example="inputs such as '2+3', or of two caches '1+2 3+4'",
-            is_option=_are_segments,
+            is_option=_is_caching,
         ),
         Kind(
             ANSWER,
@@ -148,6 +150,13 @@ KINDS: Mapping[str, Kind] = {
             "query",
             (OPTIMUM, A_GREEDY, SWEEP, INDEPENDENT, LOCAL_SWAPS),
             "which algorithm orders the filters, and the inputs of joins",
+        ),
+        Kind(
+            CACHING,
+            "query",
+            (OPTIMUM, A_CACHING, EXHAUSTIVE, GLOBAL),
+            "which algorithm selects the caches of joins: optimum searches all sets of them, the "
+            "others begin with those that go with the orders of the pipelines",
         ),
     )
 }
@@ -168,7 +177,7 @@ class Facts:
         is_first: Whether it is the first tick of the query since the database was opened.
         stored: Says about how many rows the tick may meet; to ask takes a while.
         about: What is ordered at the point, if an order is chosen there.
-        algorithm: Says which algorithm orders it.
+        algorithm: Says which algorithm orders it, or selects its caches.
         refuses: Says whether what does not stand at a point of two options cannot be had.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cqlduck.rewrite import Compiled
@@ -14,7 +14,7 @@ from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
 from cqlduck.state.tick import Ran, StepRan
 from cqlduck.streamon.executor import Executor
-from cqlduck.streamon.points import KINDS, ORDERING, Facts
+from cqlduck.streamon.points import CACHING, KINDS, ORDERING, Facts
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,15 @@ class Sites:
             sites = [about.site for about in compiled.ordered]
             of = [Point(site.kind, query.name, site.operator, "", site.input) for site in sites]
             known = self._points[query.name] = compiled, of
-        executor, frontier, ordering = self._executor, query.frontier, Point(ORDERING, query.name)
+        executor, frontier = self._executor, query.frontier
 
-        def algorithm() -> str:
-            return executor.choose(ordering, facts, frontier)
+        def algorithm(kind: str) -> Callable[[], str]:
+            point = Point(CACHING if kind == CACHES else ORDERING, query.name)
+            return lambda: executor.choose(point, facts, frontier)
 
         asked = []
         for about, point in zip(compiled.ordered, known[1], strict=True):
-            mine = Facts(facts.elements, about=about, algorithm=algorithm)
+            mine = Facts(facts.elements, about=about, algorithm=algorithm(point.name))
             option = executor.choose(point, mine, frontier)
             if about.option(option) is None:
                 option = KINDS[point.name].options[0]

@@ -10,7 +10,7 @@ from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
 from cqlduck.rewrite.plan.orders import Order, Site, order_of
-from cqlduck.rewrite.plan.segments import CACHES, Caches, Segments, segments_of_text
+from cqlduck.rewrite.plan.segments import CACHES, Caches, Caching, caching_of_text
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
@@ -451,13 +451,13 @@ class StreaMon:
 def _chosen(options: Iterable[tuple[Site, str]]) -> tuple[Orders, Caches]:
     """Return the orders and the caches among the options of sites; the others are defaults."""
     orders: list[tuple[Site, Order]] = []
-    caches: list[tuple[int, Segments]] = []
+    caches: list[tuple[int, Caching]] = []
     for site, option in options:
-        order, segments = order_of(option), segments_of_text(option)
+        order, caching = order_of(option), caching_of_text(option)
         if order is not None:
             orders.append((site, order))
-        if site.kind == CACHES and segments is not None:
-            caches.append((site.operator, segments))
+        if site.kind == CACHES and caching is not None:
+            caches.append((site.operator, caching))
     return tuple(orders), tuple(caches)
 
 

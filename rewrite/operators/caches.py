@@ -58,8 +58,13 @@ class CachedSegment(Operator[Cache]):
             self.writer.delta(self.node, lives, "what begins or ends in the segment")
 
     def append(self, begun: Rows) -> None:
-        """Append rows to the cache when all have read it."""
-        tree = exp.insert(begun.query(), self.table)
+        """Append rows to the cache when all have read it.
+
+        By name: if it was made for a plan with other caches, its columns have another order.
+        """
+        query = begun.query()
+        names = [exp.to_identifier(part.alias_or_name, quoted=True) for part in query.selects]
+        tree = exp.insert(query, self.table, columns=names)
         self.writer.update(self.node, "append to the cache what begins in the segment", tree)
 
     @property

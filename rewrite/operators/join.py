@@ -54,35 +54,47 @@ class Combinations(Operator[Join]):
 
     def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
         """Yield each pipeline, and the temporary tables without which it is empty."""
-        for pipe in map(self._ordered, pipelines.of(self.writer.clock, self.node)):
-            for arm in pipelines.arms(self.node):
-                legs = {place: self.of_input(pipe, place) for place in pipe.order}
-                read = list(legs[pipe.changed].tables())
+        for pipe in pipelines.of(self.writer.clock, self.node):
+            node, ordered = self._seen(pipe)
+            for arm in pipelines.arms(node):
+                legs = {place: self.of_input(node, ordered, place) for place in ordered.order}
+                read = list(legs[ordered.changed].tables())
                 is_kept = all(table.db == "temp" for table in read)
                 needs = frozenset(table.name for table in read) if is_kept else frozenset()
-                yield pipelines.nested(self.node, pipe, arm, legs, self._arranged), needs
+                yield pipelines.nested(node, ordered, arm, legs, self._arranged), needs
 
-    def _ordered(self, pipe: Pipeline) -> Pipeline:
-        """Return a pipeline in the order that is chosen, if it has a site.
+    def _seen(self, pipe: Pipeline) -> tuple[Join, Pipeline]:
+        """Return the join as a pipeline sees it, and that in the order that is chosen.
 
-        Of a join with caches inputs are those of the join that it has come of. It meets a cache
-        where that would meet the first of its inputs, as far as such an order is legal.
+        Of a join with caches inputs are those of the join that it has come of. A pipeline meets a
+        cache where it would meet the first of its inputs, as far as such an order is legal; where
+        it does not use one, it meets its inputs.
         """
-        number, units = self.writer.number(self.node), self.writer.origin(self.node).units
-        if units is None:
+        number, origin = self.writer.number(self.node), self.writer.origin(self.node)
+        if origin.units is None:
             site = pipelines.site(self.node, number, pipe)
             chosen = None if site is None else self.writer.form.order(site)
             join = Site(CACHES, number) if can_have(self.node) else None
-            return replace(pipe, site=site, join=join, order=chosen or pipe.order)
-        pipe, mine = replace(pipe, join=Site(CACHES, number)), units[pipe.changed]
+            return self.node, replace(pipe, site=site, join=join, order=chosen or pipe.order)
+        mine, node, units = origin.units[pipe.changed], self.node, origin.units
+        if pipe.changed in origin.seen:
+            seen = origin.seen[pipe.changed]
+            node, stands = seen.join, {at for place in pipe.standing for at in units[place]}
+            units = seen.units
+            standing = frozenset(at for at, unit in enumerate(units) if stands.issuperset(unit))
+            changed = units.index(mine)
+            order = pipelines.order(node, changed)
+            # of a join that may have caches time bounds no input
+            pipe = Pipeline(changed, order, standing, frozenset(), {})
+        pipe = replace(pipe, join=Site(CACHES, number))
         if len(mine) > 1:
-            return pipe
+            return node, pipe
         site = Site(ORDER, number, *mine)
         places = {at: place for place, unit in enumerate(units) for at in unit}
         chosen = self.writer.form.order(site) or ()
         order = tuple(dict.fromkeys(places[at] for at in chosen if at in places))
-        is_legal = join_graph(self.node).allows(order)
-        return replace(pipe, site=site, order=order if is_legal else pipe.order)
+        is_legal = join_graph(node).allows(order)
+        return node, replace(pipe, site=site, order=order if is_legal else pipe.order)
 
     def _arranged(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return conditions, those in order whose order is chosen."""
@@ -92,11 +104,11 @@ class Combinations(Operator[Join]):
         order = self.writer.form.order(Site(FILTERS, number))
         return filters.arranged(self.node, number, order, conditions)
 
-    def of_input(self, pipe: Pipeline, place: int) -> Rows:
-        """Return what a pipeline meets of an input."""
-        plan = self.node.inputs[place]
+    def of_input(self, node: Join, pipe: Pipeline, place: int) -> Rows:
+        """Return what a pipeline meets of an input of the join that it sees."""
+        plan = node.inputs[place]
         if place == pipe.changed:
-            return self.writer.staged_lives(plan, self._arranged(_harmless(plan, self.node)))
+            return self.writer.staged_lives(plan, self._arranged(_harmless(plan, node)))
         if place in pipe.standing:
             return self.writer.standing(plan)
         return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)

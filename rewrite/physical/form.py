@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
-from cqlduck.rewrite.plan.segments import Caches, segments_text
+from cqlduck.rewrite.plan.segments import Caches, caching_text
 
 Orders = tuple[tuple[Site, Order], ...]
 """The orders that are chosen, by site; at others it is the default."""
@@ -44,7 +44,7 @@ class Form:
         'a tick of one instant, in stages'
         >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
-        >>> str(Form(caches=((1, ((0, 2),)),)))
+        >>> str(Form(caches=((1, (((0, 2), None),)),)))
         'a tick of instants, inputs 1+3 of operator 1 in a cache'
         """
         notes = [", in stages"] if self.staged else []
@@ -52,8 +52,8 @@ class Form:
             places = " ".join(str(place + 1) for place in order)
             what = "filters" if site.kind == FILTERS else "inputs"
             notes.append(f", {what} of operator {site.operator} in the order {places}")
-        for number, segments in self.caches:
-            notes.append(f", inputs {segments_text(segments)} of operator {number} in a cache")
+        for number, caching in self.caches:
+            notes.append(f", inputs {caching_text(caching)} of operator {number} in a cache")
         return f"a tick of {'one instant' if self.single else 'instants'}{''.join(notes)}"
 
     def order(self, site: Site) -> Order | None:

@@ -15,7 +15,7 @@ from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
-from cqlduck.rewrite.plan.segments import Divided, Origin
+from cqlduck.rewrite.plan.divided import Divided, Origin
 from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import data_type

@@ -2,12 +2,15 @@
 
     R₁ ⋈ R₂ ⋈ R₃ ⋈ R₄  =  R₁ ⋈ C ⋈ R₄        C = R₂ ⋈ R₃
 
-The paper has a cache in one pipeline, for a segment of it, and keeps it consistent by the prefix
-invariant (definition 5.4.2): the pipelines of the inputs in the segment begin with the segment. So
-the change of the cache is what their first steps make, and the rest of the join goes on from there.
-Here a cache is whole: it has all combinations of the segment, not those for keys that were asked
-for. So it serves all pipelines of the inputs outside of the segment, and a join with caches is a
-join of caches and inputs: a tree of MJoins, which the paper finds among its plans (section 5.9).
+The paper has a cache C_{ijk} in one pipeline, for a segment of it, and keeps it consistent by the
+prefix invariant (definition 5.4.2): the pipelines of the inputs in the segment begin with the
+segment. So the change of the cache is what their first steps make, and the rest of the join goes on
+from there. Here a cache is whole: it has all combinations of the segment, not those for keys that
+were asked for. So any pipeline of an input outside of the segment can use it, and all that do share
+it (definition 5.5.1). By the prefix invariant of two segments that share inputs one is in the
+other. A join whose pipelines all use what they can is a tree of MJoins, an XJoin if all of its
+joins are of two; where some pipelines use a cache and others meet its inputs, it is more than that,
+as the paper says (section 5.3).
 
 A segment is linked by equalities. If all of its inputs are windows in time, each combination says
 when it ends as soon as it begins, and its cache never has to find it. Otherwise the cache has what
@@ -16,21 +19,16 @@ stands, and what ends is deleted; that is for inputs of which each tuple is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-
-from sqlglot import exp
+from typing import NamedTuple
 
 from cqlduck.rewrite.plan import guards
-from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.join_graph import (
     BY_EQUALITY,
     JoinGraph,
     join_graph,
     mask_of,
-    owners,
-    places,
 )
 from cqlduck.rewrite.plan.nodes import (
     Cache,
@@ -46,7 +44,6 @@ from cqlduck.rewrite.plan.nodes import (
 )
 from cqlduck.rewrite.plan.properties import properties
 from cqlduck.rewrite.plan.raising import can_raise
-from cqlduck.rewrite.plan.traversal import bottom_up, unique, with_children
 
 CACHES = "caches"
 """The kind of point at which caches are chosen."""
@@ -54,10 +51,23 @@ CACHES = "caches"
 Segment = tuple[int, ...]
 """The inputs in a segment, by number, from 0, ascending."""
 
-Segments = tuple[Segment, ...]
-"""Segments of one join that have no input in common, ascending."""
 
-Caches = tuple[tuple[int, Segments], ...]
+class Cached(NamedTuple):
+    """A segment that has a cache.
+
+    Attributes:
+        segment: Its inputs.
+        users: The inputs whose pipelines meet it, ascending; None is all that can.
+    """
+
+    segment: Segment
+    users: Segment | None = None
+
+
+Caching = tuple[Cached, ...]
+"""Segments of a join that have caches, ascending; of two that share inputs one is in the other."""
+
+Caches = tuple[tuple[int, Caching], ...]
 """The segments that have caches, by the number of the join's operator."""
 
 
@@ -88,6 +98,8 @@ def segments_of(node: Join) -> Iterator[Segment]:
 
 def says_its_end(plan: Plan) -> bool:
     """Return whether each tuple of an input says when it ends as soon as it begins."""
+    if isinstance(plan, Cache):
+        return all(map(says_its_end, plan.input.inputs))
     return _is_over(plan, _is_window)
 
 
@@ -133,128 +145,112 @@ def _is_linked(graph: JoinGraph, segment: Segment) -> bool:
     return True
 
 
-def segments_text(segments: Segments) -> str:
-    """Return segments as people write them.
+def caching_text(caching: Caching) -> str:
+    """Return the caches of a join as people write them.
 
-    >>> segments_text(((1, 2), (3, 4)))
-    '2+3 4+5'
+    >>> caching_text((Cached((1, 2)), Cached((3, 4), (0, 5))))
+    '2+3 4+5@1+6'
     """
-    return " ".join("+".join(str(place + 1) for place in segment) for segment in segments)
+    return " ".join(
+        _inputs(segment) + ("" if users is None else f"@{_inputs(users)}")
+        for segment, users in caching
+    )
 
 
-def segments_of_text(text: str) -> Segments | None:
-    """Return segments as people write them, in order; None if the text names none.
+def _inputs(places: Iterable[int]) -> str:
+    return "+".join(str(place + 1) for place in places)
 
-    >>> segments_of_text("5+4 2+3")
-    ((1, 2), (3, 4))
-    >>> segments_of_text("2+2") is segments_of_text("none") is segments_of_text("2") is None
+
+def caching_of_text(text: str) -> Caching | None:
+    """Return the caches of a join as people write them, in order; None if the text names none.
+
+    >>> caching_of_text("5+4 2+3@1")
+    (Cached(segment=(1, 2), users=(0,)), Cached(segment=(3, 4), users=None))
+    >>> caching_of_text("2+2") is caching_of_text("none") is caching_of_text("2") is None
     True
     """
-    found: list[Segment] = []
+    found: list[Cached] = []
     for word in text.split():
-        parts = word.split("+")
-        if not all(part.isascii() and part.isdigit() and 0 < len(part) < 3 for part in parts):
+        inputs, at, users = word.partition("@")
+        segment, mine = _places(inputs), _places(users) if at else None
+        if segment is None or len(segment) < 2 or (at and (not mine or set(mine) & set(segment))):
             return None
-        segment = tuple(sorted({int(part) - 1 for part in parts}))
-        if len(segment) < len(parts) or len(segment) < 2 or segment[0] < 0:
-            return None
-        found.append(segment)
-    listed = [place for segment in found for place in segment]
-    return tuple(sorted(found)) if found and len(set(listed)) == len(listed) else None
+        found.append(Cached(segment, mine))
+    found.sort(key=lambda one: one.segment)
+    return tuple(found) if found and is_laminar([one.segment for one in found]) else None
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What a node of a plan with caches has come of.
+def _places(text: str) -> Segment | None:
+    parts = text.split("+")
+    if not all(part.isascii() and part.isdigit() and 0 < len(part) < 3 for part in parts):
+        return None
+    places = tuple(sorted({int(part) - 1 for part in parts}))
+    return None if len(places) < len(parts) or places[0] < 0 else places
 
-    Attributes:
-        node: The node of the plan without.
-        part: What tells it from others that have come of the same; nothing if it stands for it.
-        units: Of a join, the inputs of the one that it has come of, for each of its own.
+
+def is_laminar(segments: Sequence[Segment]) -> bool:
+    """Return whether of any two segments that share inputs one is in the other, and not the same.
+
+    >>> is_laminar([(0, 1), (0, 1, 2), (3, 4)]), is_laminar([(0, 1), (1, 2)])
+    (True, False)
     """
-
-    node: Plan
-    part: str = ""
-    units: tuple[Segment, ...] | None = None
+    pairs = combinations(map(set, segments), 2)
+    return all(not one & other or one < other or other < one for one, other in pairs)
 
 
-@dataclass(frozen=True)
-class Divided:
-    """A plan whose joins have caches.
-
-    Attributes:
-        plan: The plan.
-        before: The plan without caches, whose operators it has.
-        origins: By node of the plan, what that has come of, unless it is a node of both.
-    """
-
-    plan: Plan
-    before: Plan
-    origins: Mapping[int, Origin] = field(default_factory=dict)
-
-
-def divided(plan: Plan, caches: Caches) -> Divided:
-    """Return a plan whose joins have caches.
+def units(caching: Caching, level: Segment) -> tuple[Segment, ...]:
+    """Return what a join of inputs is one of: inputs and the largest caches among them.
 
     Args:
-        plan: The plan.
-        caches: By number of a join's operator, the segments; `allows` says which ones.
+        caching: The caches.
+        level: The inputs: all of the join, or those of a segment.
     """
-    chosen = dict(caches)
-    numbers = {id(node): number for number, node in enumerate(unique(plan))}
-    made: dict[int, Plan] = {}
-    origins: dict[int, Origin] = {}
-    for node in bottom_up(plan):
-        new = with_children(node, tuple(made[id(child)] for child in node.children))
-        segments = chosen.get(numbers[id(node)])
-        if segments and isinstance(node, Join) and isinstance(new, Join):
-            new = _divided(node, new, segments, origins)
-        elif new is not node:
-            origins[id(new)] = Origin(node)
-        made[id(node)] = new
-    return Divided(made[id(plan)], plan, origins)
+    inside = [set(one.segment) for one in caching if set(one.segment) < set(level)]
+    largest = [tuple(sorted(one)) for one in inside if not any(one < other for other in inside)]
+    within = {place: segment for segment in largest for place in segment}
+    return tuple(dict.fromkeys(within.get(place, (place,)) for place in level))
 
 
-def part_of(segment: Segment) -> str:
-    """Return what tells a segment from others of its join, as a part of the names of tables."""
-    return "_".join(["of", *(str(place + 1) for place in segment)])
+def met(caching: Caching, unit: Segment, level: Segment) -> tuple[Segment, ...]:
+    """Return what all units of a join are to the pipeline of one of them, itself included.
+
+    A pipeline that does not use a cache meets what that is made of.
+    """
+    users = dict(caching)
+
+    def seen(other: Segment) -> list[Segment]:
+        mine = users.get(other)
+        if len(other) == 1 or other == unit or mine is None or set(unit) & set(mine):
+            return [other]
+        return [one for part in units(caching, other) for one in seen(part)]
+
+    return tuple(one for part in units(caching, level) for one in seen(part))
 
 
-def _divided(before: Join, node: Join, segments: Segments, origins: dict[int, Origin]) -> Plan:
-    """Return a join whose segments have caches, with the columns in their order."""
-    inner = {place: segment for segment in segments for place in segment}
-    units = [inner.get(place, (place,)) for place in range(len(node.inputs))]
-    units = list(dict.fromkeys(units))
-    whose = owners(node)
-    inside = {
-        segment: tuple(
-            part for part in node.predicates if set() < places(part, whose) <= set(segment)
-        )
-        for segment in segments
-    }
-    outside = [
-        part for part in node.predicates if not any(part in mine for mine in inside.values())
-    ]
-    read = names_in(outside) | {c.name for c in node.columns}
-    inputs: list[Plan] = []
-    for unit in units:
-        if unit not in inside:
-            inputs.append(node.inputs[unit[0]])
-            continue
-        members = tuple(node.inputs[place] for place in unit)
-        listed = tuple(c.name for plan in members for c in plan.columns if c.name in read)
-        segment = Join(members, inside[unit], listed)
-        cache = Cache(segment)
-        name = part_of(unit)
-        origins[id(segment)] = Origin(before, f"{name}_segment", tuple((at,) for at in unit))
-        origins[id(cache)] = Origin(before, name)
-        inputs.append(cache)
-    shown = tuple(c.name for c in node.columns)
-    joined = replace(node, inputs=tuple(inputs), predicates=tuple(outside), shown=shown)
-    origins[id(joined)] = Origin(before, "", tuple(units))
-    if joined.columns == node.columns:
-        return joined
-    references = tuple(exp.column(c.name, quoted=True) for c in node.columns)
-    ordered = Project(joined, references, node.columns)
-    origins[id(ordered)] = Origin(before, "ordered")
-    return ordered
+def used(caching: Caching, count: int) -> Caching | None:
+    """Return caches with the pipelines that use each, written in one way only.
+
+    Args:
+        caching: The caches.
+        count: How many inputs the join has.
+
+    Returns:
+        None if one is used by no pipeline.
+    """
+    bare = tuple(Cached(one.segment) for one in caching)
+    users = _users(caching, count)
+    if not all(users.values()):
+        return None
+    if users == _users(bare, count):
+        return bare
+    return tuple(Cached(segment, tuple(sorted(mine))) for segment, mine in users.items())
+
+
+def _users(caching: Caching, count: int) -> dict[Segment, set[int]]:
+    found: dict[Segment, set[int]] = {one.segment: set() for one in caching}
+    for level in (tuple(range(count)), *found):
+        for unit in units(caching, level):
+            for other in met(caching, unit, level):
+                if len(other) > 1 and other != unit:
+                    found[other].update(unit)
+    return found

@@ -73,7 +73,8 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
-from cqlduck.rewrite.plan.segments import divided, says_its_end
+from cqlduck.rewrite.plan.divided import divided
+from cqlduck.rewrite.plan.segments import says_its_end
 from cqlduck.rewrite.text.time import Clock
 
 Condition = Callable[[Any, Place], bool]

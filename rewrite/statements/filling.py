@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
-from cqlduck.rewrite.plan import Cache, Join, Plan, Source, unique
-from cqlduck.rewrite.plan.segments import Caches, Segment, part_of, segments_of
+from cqlduck.rewrite.plan import Cache, Join, Plan, Source, bottom_up, unique
+from cqlduck.rewrite.plan.divided import part_of
+from cqlduck.rewrite.plan.segments import Cached, Caches, Segment, segments_of
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import parameter, state_table
@@ -52,12 +53,15 @@ def filled(writer: Writer) -> tuple[Filled, ...]:
         writer.query, writer.plan, writer.clock, divided=writer.divided, synopses_of=known
     )
     found = []
-    for node in unique(writer.plan):
+    # those first of which others are made
+    for node in bottom_up(writer.plan):
         if isinstance(node, Cache):
             synopsis = tables[writer.table(node, CACHE)]
             content = rest.standing(node.input)
             listed = [exp.column(known.name, quoted=True) for known in synopsis.columns]
-            insert = exp.insert(content.project(listed).query(), state_table(synopsis.name))
+            names = [exp.to_identifier(known.name, quoted=True) for known in synopsis.columns]
+            query = content.project(listed).query()
+            insert = exp.insert(query, state_table(synopsis.name), columns=names)
             tree = insert.transform(_before)
             sql = tree.sql("duckdb", pretty=True)
             found.append(Filled(synopsis, sql, frozenset(placeholders(tree))))
@@ -84,7 +88,7 @@ def caches_in(writer: Writer, tables: Iterable[str]) -> Caches:
     found = []
     for node in unique(writer.plan):
         if isinstance(node, Join):
-            mine = tuple(segment for segment in segments_of(node) if has(node, segment))
+            mine = tuple(Cached(segment) for segment in segments_of(node) if has(node, segment))
             if mine:
                 found.append((writer.number(node), mine))
     return tuple(found)

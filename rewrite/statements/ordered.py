@@ -42,11 +42,13 @@ from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site, is_order, o
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.plan.segments import (
     CACHES,
-    Segments,
+    Caching,
+    Segment,
+    caching_of_text,
+    caching_text,
     says_its_end,
     segments_of,
-    segments_of_text,
-    segments_text,
+    used,
 )
 
 
@@ -139,24 +141,28 @@ class JoinCaches:
 
     site: Site
     names: tuple[str, ...]
-    segments: Segments
+    segments: tuple[Segment, ...]
     graph: JoinGraph
     ends: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
     pipelines: tuple[JoinPipeline, ...] = ()
     unordered: tuple[int, ...] = ()
 
-    def allows(self, segments: Segments) -> bool:
-        """Return whether segments may have caches together."""
-        listed = [place for segment in segments for place in segment]
-        return set(segments) <= set(self.segments) and len(set(listed)) == len(listed)
+    def used(self, caching: Caching) -> Caching | None:
+        """Return caches with the pipelines that use each, in one way only; None if not allowed."""
+        segments = {one.segment for one in caching}
+        others = (place for one in caching for place in one.users or ())
+        if not segments <= set(self.segments) or max(others, default=0) >= len(self.names):
+            return None
+        return used(caching, len(self.names))
 
     def option(self, text: str) -> str | None:
         """Return an option as it is called here; None if it is another point's."""
-        segments = segments_of_text(text)
-        if segments is None:
+        caching = caching_of_text(text)
+        if caching is None:
             return text
-        return segments_text(segments) if self.allows(segments) else None
+        found = self.used(caching)
+        return None if found is None else caching_text(found)
 
 
 def ordered(writer: Writer) -> tuple[Ordered, ...]:
@@ -261,7 +267,7 @@ def _is_bounded(writer: Writer, node: Join) -> bool:
     return latest(clock, node) is not None or any(of_time(clock, node, at) for at in places)
 
 
-def _caches(writer: Writer, node: Join, segments: Segments) -> JoinCaches:
+def _caches(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCaches:
     number, names, graph = writer.number(node), _names(node), join_graph(node)
     ends = tuple(place for place, plan in enumerate(node.inputs) if says_its_end(plan))
     known = JoinCaches(Site(CACHES, number), names, segments, graph, ends)

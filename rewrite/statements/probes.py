@@ -213,7 +213,7 @@ def _matches(
     combinations = StoredCombinations(node, writer)
     listed: list[exp.Expr] = []
     query = exp.select().from_(exp.alias_(temp_table(_SAMPLE), "sampled", table=True))
-    met = {other: combinations.of_input(pipe, other) for other in tree.others}
+    met = {other: combinations.of_input(node, pipe, other) for other in tree.others}
     for place in tree.others:
         path = replace(pipe, order=(pipe.changed, *tree.paths[place]), site=None)
         legs = {other: met[other] for other in tree.paths[place]}

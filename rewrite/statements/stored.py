@@ -22,6 +22,7 @@ from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree
 from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.plan.segments import Cached
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.ordered import (
     JoinCaches,
@@ -87,9 +88,14 @@ def form_of(text: str) -> Form:
     found = json.loads(text)
     orders = tuple((Site(*site), tuple(order)) for site, order in found.pop("orders", ()))
     caches = tuple(
-        (number, tuple(map(tuple, segments))) for number, segments in found.pop("caches", ())
+        (number, tuple(map(_cached, caching))) for number, caching in found.pop("caches", ())
     )
     return Form(**found, orders=orders, caches=caches)
+
+
+def _cached(values: tuple[list[int], list[int] | None]) -> Cached:
+    segment, users = values
+    return Cached(tuple(segment), None if users is None else tuple(users))
 
 
 def _step(values: dict[str, Any]) -> Step:

@@ -127,7 +127,7 @@ SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_cache;
 -- standing
 SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM cql_state.cache_cache WHERE _cql_leave > $t1;
 -- upkeep: append to the cache what begins in the segment
-INSERT INTO cql_state.cache_cache
+INSERT INTO cql_state.cache_cache (a, k, j, b, _cql_enter, _cql_leave, _weight)
 SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_cache WHERE _cql_enter > $t0;
 
 -- law: the cache of a segment has what stands: what ends is deleted first, what stays is appended
@@ -207,5 +207,5 @@ SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_cache;
 SELECT a, k, j, b, CAST($t0 AS BIGINT) AS _cql_enter, 9223372036854775807 AS _cql_leave,
   CAST(1 AS BIGINT) AS _weight FROM cql_state.cache_cache;
 -- upkeep: append to the cache what begins in the segment
-INSERT INTO cql_state.cache_cache
+INSERT INTO cql_state.cache_cache (a, k, j, b)
 SELECT a, k, j, b FROM temp._cql_delta_cache WHERE _cql_leave > $t1;

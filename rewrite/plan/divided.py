@@ -1,0 +1,164 @@
+"""A plan whose joins have caches (thesis, sections 5.3 and 5.4); `segments` says which may be.
+
+A join becomes one of units: inputs, and caches of segments, each over a join of its own inputs,
+which may be caches again. The delta of a unit goes through its pipeline once, whichever of the
+inputs in it has changed. A pipeline that does not use a cache meets the inputs of that instead:
+
+    standing(C) = standing(R₂) ⋈ standing(R₃)        and so for what begins or ends
+
+so that it makes the same combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.plan.join_graph import owners, places
+from cqlduck.rewrite.plan.nodes import Cache, Join, Plan, Project
+from cqlduck.rewrite.plan.segments import Caches, Caching, Segment, met, units
+from cqlduck.rewrite.plan.traversal import bottom_up, unique, with_children
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a node of a plan with caches has come of.
+
+    Attributes:
+        node: The node of the plan without.
+        part: What tells it from others that have come of the same; nothing if it stands for it.
+        units: Of a join, the inputs of the one that it has come of, for each of its own.
+        seen: By input, what the join is to its pipeline, if that does not use all caches.
+    """
+
+    node: Plan
+    part: str = ""
+    units: tuple[Segment, ...] | None = None
+    seen: Mapping[int, Seen] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A join as one of its pipelines sees it, which meets inputs where others meet a cache.
+
+    Attributes:
+        join: The same join, of other inputs; its columns are the same.
+        units: The inputs of the join without caches, for each of its own.
+    """
+
+    join: Join
+    units: tuple[Segment, ...]
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A plan whose joins have caches.
+
+    Attributes:
+        plan: The plan.
+        before: The plan without caches, whose operators it has.
+        origins: By node of the plan, what that has come of, unless it is a node of both.
+    """
+
+    plan: Plan
+    before: Plan
+    origins: Mapping[int, Origin] = field(default_factory=dict)
+
+
+def divided(plan: Plan, caches: Caches) -> Divided:
+    """Return a plan whose joins have caches.
+
+    Args:
+        plan: The plan.
+        caches: By number of a join's operator, the segments; `allows` says which ones.
+    """
+    chosen = dict(caches)
+    numbers = {id(node): number for number, node in enumerate(unique(plan))}
+    made: dict[int, Plan] = {}
+    origins: dict[int, Origin] = {}
+    for node in bottom_up(plan):
+        new = with_children(node, tuple(made[id(child)] for child in node.children))
+        caching = chosen.get(numbers[id(node)])
+        if caching and isinstance(node, Join) and isinstance(new, Join):
+            new = _divided(node, new, caching, origins)
+        elif new is not node:
+            origins[id(new)] = Origin(node)
+        made[id(node)] = new
+    return Divided(made[id(plan)], plan, origins)
+
+
+def part_of(segment: Segment) -> str:
+    """Return what tells a segment from others of its join, as a part of the names of tables."""
+    return "_".join(["of", *(str(place + 1) for place in segment)])
+
+
+def _divided(before: Join, node: Join, caching: Caching, origins: dict[int, Origin]) -> Plan:
+    """Return a join whose segments have caches, with the columns in their order."""
+    parts = _Parts(node, caching)
+    for segment, _ in sorted(caching, key=lambda one: len(one.segment)):
+        joined = parts.join(segment, units(caching, segment))
+        cache = parts.caches[segment] = Cache(joined)
+        name = part_of(segment)
+        origins[id(joined)] = parts.origin(before, f"{name}_segment", segment)
+        origins[id(cache)] = Origin(before, name)
+    everything = tuple(range(len(node.inputs)))
+    joined = parts.join(everything, units(caching, everything))
+    origins[id(joined)] = parts.origin(before, "", everything)
+    if joined.columns == node.columns:
+        return joined
+    references = tuple(exp.column(c.name, quoted=True) for c in node.columns)
+    ordered = Project(joined, references, node.columns)
+    origins[id(ordered)] = Origin(before, "ordered")
+    return ordered
+
+
+@dataclass
+class _Parts:
+    """Makes the joins that one with caches consists of.
+
+    Attributes:
+        node: The join.
+        caching: Its caches.
+        caches: Those that were made, by segment.
+    """
+
+    node: Join
+    caching: Caching
+    caches: dict[Segment, Cache] = field(default_factory=dict)
+
+    @cached_property
+    def _reads(self) -> list[tuple[exp.Expr, set[int]]]:
+        whose = owners(self.node)
+        return [(part, places(part, whose)) for part in self.node.predicates]
+
+    def join(self, level: Segment, some: tuple[Segment, ...]) -> Join:
+        """Return the join of some units, which together are all of the join or of a segment."""
+        known = [set(unit) for unit in some if len(unit) > 1]
+        inside = set(level)
+        is_whole = len(level) == len(self.node.inputs)
+        predicates = tuple(
+            part
+            for part, read in self._reads
+            if (is_whole or set() < read <= inside)
+            and not any(set() < read <= unit for unit in known)
+        )
+        outside = [part for part, read in self._reads if not set() < read <= inside]
+        shown = {c.name for c in self.node.columns} | (set() if is_whole else names_in(outside))
+        inputs = tuple(
+            self.node.inputs[unit[0]] if len(unit) == 1 else self.caches[unit] for unit in some
+        )
+        listed = tuple(c.name for plan in inputs for c in plan.columns if c.name in shown)
+        return replace(self.node, inputs=inputs, predicates=predicates, shown=listed)
+
+    def origin(self, before: Join, part: str, level: Segment) -> Origin:
+        """Return what the join of all units of a segment, or of the join, has come of."""
+        mine, seen = units(self.caching, level), {}
+        for place, unit in enumerate(mine):
+            other = met(self.caching, unit, level)
+            if other != mine:
+                seen[place] = Seen(self.join(level, other), other)
+        return Origin(before, part, mine, seen)
