@@ -429,9 +429,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a member shows all groups of its family",
          "return [*number, *map(quoted, member.selection)]", "return number",
          WIDENING + "one_plan_computes_them"),
-        ("a reader fails of a row that has not changed",
-         "if not member.projection:", "if True:",
-         WIDENING + "the_row_at_which_a_reader_fails_is_one_that_its_query_has_changed"),
     ),
     *_of(
         "state/answers.py",
