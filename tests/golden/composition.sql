@@ -37,12 +37,9 @@ INSERT INTO temp._cql_delta_q_3e3ce0545105_2
 SELECT i0.v AS "s.v", i1."r.name", GREATEST(i1._cql_enter, i0._ts) AS _cql_enter,
   LEAST(i1._cql_leave, (i0._ts + 6)) AS _cql_leave, i1._weight * CAST(1 AS BIGINT) AS _weight
 FROM temp._cql_lives_0329cda894ea AS i1
-CROSS JOIN temp._cql_stream_s() AS i0 WHERE i0._ts > $since
-  AND i0._ts <= $t0
-  AND i0._ts > $t1 - 6
-  AND i0.k = i1."r.k"
-  AND i1._cql_enter < (i0._ts + 6)
-  AND i0._ts < i1._cql_leave;
+CROSS JOIN temp._cql_stream_s() AS i0
+WHERE i0._ts > $since AND i0._ts <= $t0 AND i0._ts > $t1 - 6 AND i0.k = i1."r.k"
+  AND i1._cql_enter < (i0._ts + 6) AND i0._ts < i1._cql_leave;
 
 -- aggregate
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_q_4fa66c14aed6_2 AS
@@ -212,12 +209,9 @@ INSERT INTO temp._cql_delta_q_664c5df7da9f_2
 SELECT i0.k AS "s.k", i0.v AS "s.v", GREATEST(i1._cql_enter, i0._ts) AS _cql_enter,
   LEAST(i1._cql_leave, (i0._ts + 6)) AS _cql_leave, i1._weight * CAST(1 AS BIGINT) AS _weight
 FROM temp._cql_lives_q_1851b6a36a35 AS i1
-CROSS JOIN temp._cql_stream_s() AS i0 WHERE i0._ts > $since
-  AND i0._ts <= $t0
-  AND i0._ts > $t1 - 6
-  AND i0.k = i1.match0
-  AND i1._cql_enter < (i0._ts + 6)
-  AND i0._ts < i1._cql_leave;
+CROSS JOIN temp._cql_stream_s() AS i0
+WHERE i0._ts > $since AND i0._ts <= $t0 AND i0._ts > $t1 - 6 AND i0.k = i1.match0
+  AND i1._cql_enter < (i0._ts + 6) AND i0._ts < i1._cql_leave;
 
 -- project
 INSERT INTO cql_state.changes_q

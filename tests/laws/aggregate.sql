@@ -465,8 +465,7 @@ FROM (
       SELECT k, _cql_enter AS _ts, CAST(0 AS BIGINT) AS _cql_n, MAX(v) AS _cql_extreme0,
         CAST(NULL AS INT) AS high, NULL AS _cql_old
       FROM (SELECT k, v, _ts AS _cql_enter FROM s WHERE _ts > $t0 - 3 AND _ts <= $t1) AS l
-      WHERE _cql_enter <= $t0
-        AND EXISTS(
+      WHERE _cql_enter <= $t0 AND EXISTS(
           SELECT 1 FROM (SELECT k AS _cql_key0 FROM temp._cql_sums_aggregate AS changes) AS touched
           WHERE _cql_key0 IS NOT DISTINCT FROM k
         ) GROUP BY k, _cql_enter

@@ -72,8 +72,9 @@ SELECT k, v, _ts, _weight - _cql_was AS _weight FROM temp._cql_delta_setoperatio
 WHERE _weight <> _cql_was;
 -- upkeep: forget the old counts of the tuples that changed
 DELETE FROM cql_state.setoperation_counts AS kept WHERE EXISTS(
-    SELECT 1 FROM temp._cql_delta_setoperation AS delta WHERE _cql_last
-      AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
+    SELECT 1 FROM temp._cql_delta_setoperation AS delta
+    WHERE
+      _cql_last AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
   );
 -- upkeep: keep their new counts
 INSERT INTO cql_state.setoperation_counts
@@ -155,8 +156,7 @@ WHERE _cql_was <> 0;
 -- standing
 SELECT k, v, CAST($t0 AS BIGINT) AS _cql_enter, 9223372036854775807 AS _cql_leave,
   CAST(_cql_n0 > 0 AND _cql_n1 <= 0 AS BIGINT) AS _weight FROM cql_state.setoperation_counts AS kept
-WHERE CAST(_cql_n0 > 0 AND _cql_n1 <= 0 AS BIGINT) <> 0
-  AND NOT EXISTS(
+WHERE CAST(_cql_n0 > 0 AND _cql_n1 <= 0 AS BIGINT) <> 0 AND NOT EXISTS(
     SELECT 1 FROM temp._cql_delta_setoperation AS delta WHERE _weight <> _cql_was
       AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
   );

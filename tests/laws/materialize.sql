@@ -195,10 +195,9 @@ DELETE FROM cql_state.cache_cache WHERE rowid IN (
       SELECT kept.rowid AS _cql_row, ended._cql_n,
         ROW_NUMBER() OVER (PARTITION BY ended.rowid) AS _cql_place
       FROM cql_state.cache_cache AS kept
-      JOIN temp._cql_ended_cache AS ended ON ended.a IS NOT DISTINCT FROM kept.a
-        AND ended.k IS NOT DISTINCT FROM kept.k
-        AND ended.j IS NOT DISTINCT FROM kept.j
-        AND ended.b IS NOT DISTINCT FROM kept.b
+      JOIN temp._cql_ended_cache AS ended
+        ON ended.a IS NOT DISTINCT FROM kept.a AND ended.k IS NOT DISTINCT FROM kept.k
+        AND ended.j IS NOT DISTINCT FROM kept.j AND ended.b IS NOT DISTINCT FROM kept.b
     ) AS numbered WHERE _cql_place <= _cql_n
   );
 -- lives

@@ -86,15 +86,15 @@ WHERE _cql_was <> 0;
 -- standing
 SELECT
   k, v, CAST($t0 AS BIGINT) AS _cql_enter, 9223372036854775807 AS _cql_leave, _cql_n0 AS _weight
-FROM cql_state.net_counts AS kept WHERE _cql_n0 <> 0
-  AND NOT EXISTS(
+FROM cql_state.net_counts AS kept WHERE _cql_n0 <> 0 AND NOT EXISTS(
     SELECT 1 FROM temp._cql_delta_net AS delta WHERE _weight <> _cql_was
       AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
   );
 -- upkeep: forget the old counts of the tuples that changed
 DELETE FROM cql_state.net_counts AS kept WHERE EXISTS(
-    SELECT 1 FROM temp._cql_delta_net AS delta WHERE _cql_last
-      AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
+    SELECT 1 FROM temp._cql_delta_net AS delta
+    WHERE
+      _cql_last AND (delta.k IS NOT DISTINCT FROM kept.k AND delta.v IS NOT DISTINCT FROM kept.v)
   );
 -- upkeep: keep their new counts
 INSERT INTO cql_state.net_counts

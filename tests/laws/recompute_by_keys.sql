@@ -43,9 +43,8 @@ WITH _cql_instants AS (
       FROM temp._cql_keys_recompute AS i
       INNER JOIN (
         SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
-      ) AS l ON i._cql_key0 IS NOT DISTINCT FROM l.k
-        AND l._cql_enter <= i._ts
-        AND l._cql_leave > i._ts
+      ) AS l
+        ON i._cql_key0 IS NOT DISTINCT FROM l.k AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
     ) AS pairs GROUP BY _cql_at, k, v
   ) AS net
 ), _cql_results AS (
@@ -116,9 +115,7 @@ WITH _cql_instants AS (
   SELECT i._cql_number AS _cql_at, l.k AS k, l.v AS v FROM temp._cql_keys_recompute AS i
   INNER JOIN (
     SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
-  ) AS l ON i._cql_key0 IS NOT DISTINCT FROM l.k
-    AND l._cql_enter <= i._ts
-    AND l._cql_leave > i._ts
+  ) AS l ON i._cql_key0 IS NOT DISTINCT FROM l.k AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
 ), _cql_at1 AS (
   SELECT *, UNNEST(RANGE(_weight)) AS _cql_copy
   FROM (
@@ -128,9 +125,8 @@ WITH _cql_instants AS (
       FROM temp._cql_keys_recompute AS i
       INNER JOIN (
         SELECT j, w, _cql_enter, _cql_leave, _weight FROM alive_r
-      ) AS l ON i._cql_key0 IS NOT DISTINCT FROM l.j
-        AND l._cql_enter <= i._ts
-        AND l._cql_leave > i._ts
+      ) AS l
+        ON i._cql_key0 IS NOT DISTINCT FROM l.j AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
     ) AS pairs GROUP BY _cql_at, j, w
   ) AS net
 ), _cql_results AS (

@@ -31,8 +31,8 @@ WITH pending AS (
 ), history AS (
   SELECT s.k, s.v, CAST(NULL AS BIGINT) AS _ts, '+' AS _op, s._cql_seq, s._cql_enter
   FROM cql_state.store AS s
-  SEMI JOIN pending AS q ON q._op = '-'
-    AND (q.k IS NOT DISTINCT FROM s.k AND q.v IS NOT DISTINCT FROM s.v)
+  SEMI JOIN pending AS q
+    ON q._op = '-' AND (q.k IS NOT DISTINCT FROM s.k AND q.v IS NOT DISTINCT FROM s.v)
   WHERE s._cql_leave = 9223372036854775807
   UNION ALL
   SELECT * FROM pending
@@ -179,8 +179,7 @@ WITH RECURSIVE pending AS (
       END
     ) AS _cql_next, _cql_resets
     OR (
-      _cql_state <> -1
-      AND NOT COALESCE(
+      _cql_state <> -1 AND NOT COALESCE(
         BOOL_OR(CAST((
           _cql_resets OR _cql_state <> -1
         ) AS BOOLEAN)) OVER (
@@ -332,8 +331,7 @@ WITH pending AS (
   SELECT _cql_d, _cql_row, _cql_held, _cql_is_set, _cql_resets, _cql_resets
     OR BOOL_OR(CAST(NOT _cql_held IS NULL AND _cql_d < 0 AS BOOLEAN)) OVER (PARTITION BY k)
     OR NOT BOOL_OR(CAST(NOT _cql_held IS NULL AS BOOLEAN)) OVER (PARTITION BY k) AS _cql_takes_place,
-    ((_cql_is_set AND _cql_d >= 0) OR _cql_d > 0)
-    AND ROW_NUMBER() OVER (
+    ((_cql_is_set AND _cql_d >= 0) OR _cql_d > 0) AND ROW_NUMBER() OVER (
       PARTITION BY k
       ORDER BY (_cql_is_set AND _cql_d >= 0) OR _cql_d > 0 DESC, _cql_row NULLS FIRST
     ) = 1 AS _cql_stands FROM sums
@@ -348,9 +346,9 @@ FROM (
   UNION ALL
   SELECT *
   FROM (
-    SELECT _cql_row AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
-      CAST(_cql_d - CASE WHEN _cql_d < 0
-        AND (CASE WHEN _cql_resets THEN _cql_is_set ELSE NOT _cql_held IS NULL END)
+    SELECT
+      _cql_row AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave, CAST(_cql_d - CASE
+        WHEN _cql_d < 0 AND (CASE WHEN _cql_resets THEN _cql_is_set ELSE NOT _cql_held IS NULL END)
         THEN -1
         WHEN (_cql_takes_place AND _cql_stands) AND NOT _cql_is_set
         THEN 1

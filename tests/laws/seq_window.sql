@@ -172,8 +172,7 @@ SELECT k, ((_ts + 2) - (_ts + 2) % 3 - CASE WHEN (_ts + 2) % 3 < 0 THEN 3 ELSE 0
 SELECT
   k, ((_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END) AS _ts, _weight
 FROM s WHERE _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END)
-  AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END)
-  AND (
+  AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END) AND (
     (_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END
   ) < (
     (_ts) - (_ts) % 2 - CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END
@@ -182,8 +181,7 @@ UNION ALL
 SELECT
   k, ((_ts) - (_ts) % 2 - CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END) + 2 AS _ts, -_weight AS _weight
 FROM s WHERE _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END) - 1
-  AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END) - 1
-  AND (
+  AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END) - 1 AND (
     (_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END
   ) < (
     (_ts) - (_ts) % 2 - CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END

@@ -27,9 +27,7 @@ SELECT b, e, _cql_enter, _cql_leave, _weight
 FROM (
   SELECT b, e, GREATEST(_cql_enter, b) AS _cql_enter, LEAST(_cql_leave, e) AS _cql_leave, _weight
   FROM alive_l WHERE NOT b IS NULL AND NOT e IS NULL
-) AS cut WHERE _cql_enter <= $t1
-  AND _cql_leave > $t0
-  AND _cql_enter < _cql_leave
+) AS cut WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_enter < _cql_leave
   AND (_cql_enter > $t0 OR _cql_leave <= $t1);
 -- standing
 SELECT b, e, _cql_enter, _cql_leave, _weight
@@ -79,9 +77,7 @@ SELECT b, c, _cql_enter, _cql_leave, _weight
 FROM (
   SELECT b, c, GREATEST(_cql_enter, b, c) AS _cql_enter, _cql_leave, _weight FROM alive_l
   WHERE NOT b IS NULL AND NOT c IS NULL
-) AS cut WHERE _cql_enter <= $t1
-  AND _cql_leave > $t0
-  AND _cql_enter < _cql_leave
+) AS cut WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_enter < _cql_leave
   AND (_cql_enter > $t0 OR _cql_leave <= $t1);
 -- standing
 SELECT b, c, _cql_enter, _cql_leave, _weight

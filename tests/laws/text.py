@@ -67,9 +67,11 @@ def _block(items: Sequence[_Item], indent: int) -> list[str]:
 
 
 def _goes_on(line: str, other: str) -> bool:
-    """Return whether a line goes on with another one: in a list, and from clause to clause."""
+    """Return whether a line goes on with another one: in a list, from clause to clause, at AND."""
     if len(line) + 1 + len(other) > WIDTH or other == "FROM (":
         return False
+    if other.startswith("AND "):
+        return not line.lstrip().startswith((")", "JOIN ", "LEFT JOIN ", "FROM "))
     return line.endswith(",") or other.startswith(("FROM ", "WHERE ", "GROUP BY "))
 
 

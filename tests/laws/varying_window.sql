@@ -55,9 +55,8 @@ CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
 UNION ALL
 SELECT element.k, length._cql_w AS width, element._ts + length._cql_w + 1 AS _ts,
   -element._weight AS _weight FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length WHERE element._ts > $t0 - 3
-  AND element._ts <= $t1
-  AND element._ts > $t0 - length._cql_w - 1
+CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts > $t0 - length._cql_w - 1
   AND element._ts <= $t1 - length._cql_w - 1;
 -- lives
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
@@ -66,11 +65,9 @@ CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
 UNION ALL
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
   element._ts + length._cql_w + 1 AS _cql_leave, element._weight FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length WHERE element._ts > $t0 - 3
-  AND element._ts <= $t1
-  AND element._ts > $t0 - length._cql_w - 1
-  AND element._ts <= $t1 - length._cql_w - 1
-  AND element._ts <= $t0;
+CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts > $t0 - length._cql_w - 1
+  AND element._ts <= $t1 - length._cql_w - 1 AND element._ts <= $t0;
 -- standing
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
   element._ts + length._cql_w + 1 AS _cql_leave, element._weight FROM s AS element
@@ -118,8 +115,6 @@ UNION ALL
 SELECT
   element.k, length._cql_w AS width, element._ts + length._cql_w AS _ts, -element._weight AS _weight
 FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length WHERE length._cql_w > 0
-  AND element._ts > $t0 - 5
-  AND element._ts <= $t1
-  AND element._ts > $t0 - length._cql_w
-  AND element._ts <= $t1 - length._cql_w;
+CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+WHERE length._cql_w > 0 AND element._ts > $t0 - 5 AND element._ts <= $t1
+  AND element._ts > $t0 - length._cql_w AND element._ts <= $t1 - length._cql_w;
