@@ -39,16 +39,21 @@ class Reader:
         self._engine = engine
         self._sees_variables = sees_variables
         self._counts: dict[str, int] = {}
-        """Of queries: how many rows their answers had as Arrow tables."""
+        """Of queries: how many rows their answers had when they were read last."""
 
     def table(self, query: Query) -> duckdb.DuckDBPyRelation:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         engine = self._engine
-        engine.reading(answers=(query,))
+        is_stream = query.kind == "stream"
+        is_large = is_stream or self._is_large(query)
+        engine.reading(is_large=is_large, answers=(query,))
         sql = selects.of_table(engine, query)
-        if query.kind == "stream" and engine.is_lasting(query):
+        if is_stream and engine.is_lasting(query):
             return engine.results.read(query.changes, sql)
-        return copied(engine.database, sql, sees_variables=self._sees_variables)
+        sees = self._sees_variables
+        rows, count = copied(engine.database, sql, sees_variables=sees, is_large=is_large)
+        self._counts[query.name] = count
+        return rows
 
     def arrow(self, query: Query) -> pa.Table:
         """Return the answer at the frontier as an Arrow table.
@@ -57,12 +62,16 @@ class Reader:
             NotSupportedError: A VARIANT holds what Arrow's has no type for.
         """
         engine = self._engine
-        is_large = self._counts.get(query.name, 0) > MEDIUM_TICK_ELEMENTS
+        is_large = self._is_large(query)
         engine.reading(is_large=is_large, answers=(query,))
         stamp = ("_ts",) if query.kind == "stream" else ()
         table = self._arrow(query, engine.answer_sql(query), stamp, is_large=is_large)
         self._counts[query.name] = table.num_rows
         return table
+
+    def _is_large(self, query: Query) -> bool:
+        """Return whether all threads should read an answer, by its rows when it was read last."""
+        return self._counts.get(query.name, MEDIUM_TICK_ELEMENTS + 1) > MEDIUM_TICK_ELEMENTS
 
     def _arrow(
         self, query: Query, sql: str, stamps: tuple[str, ...], *, is_large: bool
@@ -207,7 +216,7 @@ class Reader:
         """Return a relation over a copy of what a SELECT over answers and logs gives now."""
         engine = self._engine
         engine.reading()
-        return copied(engine.database, sql, sees_variables=self._sees_variables)
+        return copied(engine.database, sql, sees_variables=self._sees_variables)[0]
 
     @contextmanager
     def _until_closed(self) -> Iterator[None]:

@@ -294,9 +294,14 @@ class Database(Runner):
         super()._roll_back(marks)
         self.recorded.clear()
 
-    def reader(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection of its own that sees what is committed."""
-        self.threads.all()
+    def reader(self, *, is_large: bool = True) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own that sees what is committed.
+
+        Args:
+            is_large: Whether it may read much, for which all threads are.
+        """
+        if is_large:
+            self.threads.all()
         reader = self.connection.cursor()
         self._readers.add(reader)
         return self.session(reader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -76,17 +77,23 @@ class Read:
         return self._connection.execute(sql, parameters)
 
 
-def copied(database: Database, query: str, *, sees_variables: bool) -> duckdb.DuckDBPyRelation:
-    """Return the rows of a SELECT of ours as a relation over a copy, while no tick runs.
+def copied(
+    database: Database, query: str, *, sees_variables: bool, is_large: bool = True
+) -> tuple[duckdb.DuckDBPyRelation, int]:
+    """Return the rows of a SELECT of ours as a relation over a copy, and their number.
+
+    No tick runs meanwhile.
 
     Args:
         database: The database.
         query: The SELECT.
         sees_variables: As in `Read.table`.
+        is_large: Whether there may be so many rows that all threads should copy them.
     """
-    reader = database.reader()
-    with database.threads.reading():
+    reader = database.reader(is_large=is_large)
+    with database.threads.reading() if is_large else contextlib.nullcontext():
         database.on(reader, f"CREATE TEMP TABLE _cql_result AS {query}")
+        ((count,),) = reader.fetchall()
         if sees_variables:
             database.on(reader, "SET python_enable_replacements = true")
-        return reader.table("temp._cql_result")
+        return reader.table("temp._cql_result"), count

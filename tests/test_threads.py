@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqlduck
+from cqlduck import reader
 from cqlduck.state import threads
 
 APPLICATION = """
@@ -16,6 +17,7 @@ APPLICATION = """
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "AFTER_READ_SECONDS", 0.0)
+    monkeypatch.setattr(threads, "SLOW_QUERY_SECONDS", float("inf"))
 
 
 @pytest.fixture
@@ -60,13 +62,26 @@ def test_what_may_be_large_takes_all(con: cqlduck.Connection, large) -> None:
     assert 0 < con.table("q").fetchall()[0][0]
 
 
+@pytest.mark.parametrize("read", ["table", "arrow"])
+def test_an_answer_that_was_small_is_read_by_as_many_as_there_are(
+    con: cqlduck.Connection, read: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    getattr(con, read)("q")
+    small_ticks(con, 0)
+    getattr(con, read)("q")
+    assert 1 == setting(con)
+    monkeypatch.setattr(reader, "MEDIUM_TICK_ELEMENTS", 0)
+    getattr(con, read)("q")
+    assert 3 == setting(con)
+
+
 def test_a_long_tick_in_spite_of_few_arrivals_takes_all_and_is_waited_for_twice_as_long(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_ticks(con, 0)
-    monkeypatch.setattr(threads, "SLOW_QUERY_SECONDS", 0.0)
-    small_ticks(con, 10, 1)
-    monkeypatch.undo()
+    with monkeypatch.context() as slow:
+        slow.setattr(threads, "SLOW_QUERY_SECONDS", 0.0)
+        small_ticks(con, 10, 1)
     assert 3 == setting(con)
     small_ticks(con, 20, 2 * threads.IN_A_ROW - 1)
     assert 3 == setting(con)
@@ -78,7 +93,7 @@ def test_what_a_user_sets_is_what_comes_back(con: cqlduck.Connection) -> None:
     con.execute("SET threads = 2")
     small_ticks(con, 0)
     assert 1 == setting(con)
-    con.table("q")
+    con.sql("FROM q")
     assert 2 == setting(con)
 
 
