@@ -1,4 +1,6 @@
-"""The cache of a tick: temporary tables that several queries of the tick read.
+"""The temporary tables of ticks: which are there and empty, and which several queries read.
+
+A statement that would make an empty table is not run if the table is there and empty already.
 
 Ten queries over one window do the same work on its arrivals ten times. If the result of a statement
 does not depend on one query, its table is named after the statement: the first query that needs it
@@ -27,8 +29,9 @@ class Tables:
         """Begin without any."""
         self._database = database
         database.participants.append(self)
-        self.kept: frozenset[str] = frozenset()
-        """Those that are there and empty, from whichever tick."""
+        self.kept = None
+        self._empty: dict[str, str] = {}
+        """Those that are there and empty, from whichever tick, and which statements made them."""
         self.made: dict[str, tuple[tuple[int, ...], int]] = {}
         """By name of a table that is there: with which parameters it was made, and its rows.
 
@@ -38,18 +41,38 @@ class Tables:
         self.large: set[str] = set()
         """Those of them that are not left behind."""
 
+    def is_empty(self, table: str, made_by: str) -> bool:
+        """Return whether a table is known to be there and empty, with the columns of a statement.
+
+        Args:
+            table: The table.
+            made_by: The statement.
+        """
+        return self._empty.get(table) == made_by
+
+    def wrote(self, table: str, rows: int, made_by: str | None) -> None:
+        """Take note of what a statement has written.
+
+        Args:
+            table: The table.
+            rows: How many rows.
+            made_by: The statement, if it has made the table, and not added to it.
+        """
+        if rows:
+            self._empty.pop(table, None)
+        elif made_by is not None:
+            self._empty[table] = made_by
+
     def note(self, table: str, given: tuple[int, ...], rows: int) -> None:
-        """Take note of a table that was made with some parameters."""
+        """Take note of a table that others may need, made with some parameters."""
         self.made[table] = given, rows
         self._left.add(table)
-        if (table in self.kept) != (not rows):
-            self.kept ^= {table}
         if rows > LARGE_TABLE_ROWS:
             self.large.add(table)
 
-    def roll_back(self, kept: frozenset[str]) -> None:
+    def roll_back(self, kept: None) -> None:
         """Know of none that it is empty: those that the transaction has made are undone."""
-        self.kept = frozenset()
+        self._empty.clear()
 
     def end(self) -> None:
         """Drop what is large, at the end of a tick."""
@@ -63,5 +86,5 @@ class Tables:
         for table in sorted(tables):
             self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
             self.made.pop(table, None)
-        self.kept -= tables
+            self._empty.pop(table, None)
         tables.clear()

@@ -297,12 +297,11 @@ class _Running:
             if made is not None and made[0] == given:
                 self.sizes[shared.table] = made[1]
                 return False
-            quiet = shared.quiet
-            if quiet is not None and shared.table in tables.kept and self._is_quiet(quiet):
+        if self._does_nothing(step):
+            if step.makes is not None:
+                self.sizes.setdefault(step.makes, 0)
+            if shared is not None:
                 tables.note(shared.table, given, 0)
-                self.sizes[shared.table] = 0
-                return False
-        if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):
             return False
         with database.part(self.query.name, step):
             if step.each is not None:
@@ -329,6 +328,16 @@ class _Running:
                 database.profile.wrote(written)
         return True
 
+    def _does_nothing(self, step: Step) -> bool:
+        """Return whether a statement would add nothing, or make a table that is there as empty."""
+        if step.is_new and step.makes is not None:
+            if not self.tick.tables.is_empty(step.makes, step.sql):
+                return False
+            quiet = None if step.shared is None else step.shared.quiet
+            if quiet is not None and self._is_quiet(quiet):
+                return True
+        return any(all(self.sizes.get(table) == 0 for table in one) for one in step.needs)
+
     def _is_quiet(self, quiet: Quiet) -> bool:
         """Return whether nothing changes of an input in the tick."""
         stream = self.tick.catalogue.input_of(quiet.source)
@@ -354,6 +363,7 @@ class _Running:
         self.rows += written
         if step.makes is not None:
             self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
+            self.tick.tables.wrote(step.makes, written, step.sql if step.is_new else None)
 
     def _taken(self, step: Step, buffer: OutputBuffer) -> int | None:
         """Keep a tick's elements out of the log for now; return how many, or None if that fails."""

@@ -33,6 +33,7 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 SEMANTICS = "test_semantics.py::test_"
 BELOW = "test_below.py::test_what_"
 REWRITTEN = "test_rewritten.py::test_nothing_is_recomputed_and_all_is_as_in_duckdb"
+EMPTY = "test_emptiness.py::test_"
 PIPES = "test_pipelines.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
@@ -129,7 +130,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
         (
             "a query is answered anew in ticks without a change",
-            "Statement(number_, purpose, tree, needs=frozenset({needed}))",
+            "Statement(number_, purpose, tree, needs=((needed,),))",
             "Statement(number_, purpose, tree)",
             f"{ANEW}a_tick_without_a_change_does_not_ask_for_the_answer",
         ),
@@ -925,10 +926,28 @@ MUTANTS: tuple[Mutant, ...] = (
          PIPES + "nothing_begins_or_ends_while_it_is_quiet"),
     ),
     *_of(
+        "rewrite/physical/emptiness.py",
+        ("one input of a union is enough", "return _both(left, right)\n        return left if",
+         "return _either(left, right)\n        return left if",
+         EMPTY + "when_a_select_has_no_rows"),
+        ("an aggregate without keys has no row over nothing",
+         "if source is None or _has_row_over_nothing(query):", "if source is None:",
+         EMPTY + "when_a_select_has_no_rows"),
+        ("an outer join keeps nothing of its side", 'if side == "FULL":', 'if side == "NEVER":',
+         EMPTY + "when_a_select_has_no_rows"),
+    ),
+    *_of(
         "state/reusable.py",
         ("a table that was undone is taken for empty",
-         "        self.kept = frozenset()\n", "        pass\n",
+         "        self._empty.clear()\n", "        pass\n",
          PIPES + "what_a_tick_made_that_was_undone_is_made_again"),
+        ("a table is empty though something was added to it",
+         "        if rows:\n            self._empty.pop(table, None)\n        elif",
+         "        if",
+         EMPTY + "idle_ticks_of_all_forms_change_nothing"),
+        ("a table of other columns is taken for this one",
+         "self._empty.get(table) == made_by", "table in self._empty",
+         EMPTY + "idle_ticks_of_all_forms_change_nothing"),
         ("what is large is left behind",
          "if rows > LARGE_TABLE_ROWS:", "if False:",
          "test_sharing.py::test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query"),
@@ -1330,8 +1349,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/operators/join.py",
         ("the pipeline of the last input is missing",
-         "for rows, needs in self._pipelines()]",
-         "for rows, needs in list(self._pipelines())[:-1]]",
+         "for rows in self._pipelines()]",
+         "for rows in list(self._pipelines())[:-1]]",
          SEMANTICS + "a_join_is_exact_where_both_sides_change"),
         ("changes of both inputs are joined twice",
          "return self.writer.standing(plan)",
@@ -1642,9 +1661,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/tick.py",
         ("a pipeline is not run though its input changed",
-         "if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):",
-         "if step.needs and not any(self.sizes.get(table, 0) > 1 for table in step.needs):",
+         "all(self.sizes.get(table) == 0 for table in one)",
+         "all(self.sizes.get(table, 0) < 2 for table in one)",
          "test_pipelines.py::test_a_pipeline_whose_input_did_not_change_is_not_run"),
+        ("a table that is not there is taken for empty",
+         "if not self.tick.tables.is_empty(step.makes, step.sql):", "if False:",
+         EMPTY + "idle_ticks_of_all_forms_change_nothing"),
     ),
     *_of(
         "rewrite/relalg/elements.py",

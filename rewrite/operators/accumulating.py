@@ -21,6 +21,7 @@ from cqlduck.rewrite.operators.aggregate import IS, OLD, WAS, Grouping
 from cqlduck.rewrite.operators.instants import AT, Laid, laid_out
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N
 from cqlduck.rewrite.physical.arrivals import reads_arrivals
+from cqlduck.rewrite.physical.quiet import quiet
 from cqlduck.rewrite.plan import Plan, Project, UnionAll, properties
 from cqlduck.rewrite.plan.aggregates import each_call
 from cqlduck.rewrite.relalg.builders import cast, column, filtered
@@ -94,7 +95,8 @@ class Accumulating(Grouping):
         if any(made.bags for made in self.made):
             self._keep_outliers()
         lifted, purpose = self._lift(), "the elements, summed up"
-        self._lifted = self.writer.reusable(self.node, "sums", lifted, purpose)
+        empty = None if self.node.everything else quiet(self.node.input)
+        self._lifted = self.writer.reusable(self.node, "sums", lifted, purpose, empty=empty)
         return self.build()
 
     def build(self) -> exp.Select:
@@ -114,11 +116,12 @@ class Accumulating(Grouping):
         columns = outliers.columns_of(self.key_columns)
         self.outliers = self.writer.synopsis(self.node, "outliers", columns, is_log=True)
         # worked out once, before any synopsis below moves
-        self.fresh = self.writer.keep(
+        self.fresh = self.writer.reusable(
             self.node,
-            f"_cql_outliers_{self.writer.instance(self.node)}",
+            "outliers",
             outliers.values(self.node, self.made, self.writer.elements(self.node.input)),
             "the values that stay as they are",
+            empty=quiet(self.node.input),
         )
 
     # -- lift ----------------------------------------------------------------------------------

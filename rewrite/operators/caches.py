@@ -105,8 +105,7 @@ class StandingSegment(CachedSegment):
         gone = exp.delete(self.table).where(
             exp.In(this=column("rowid"), query=self._numbered(ended).subquery())
         )
-        purpose = "delete from the cache what ends in the segment"
-        self.writer.first(self.node, purpose, gone, needs=frozenset({ended}))
+        self.writer.first(self.node, "delete from the cache what ends in the segment", gone)
         # what neither ends in the tick nor stood before it begins in it
         stays = after(column(LEAVE), parameter("t1"))
         self.append(self.lives().where(stays).project(references(self.node.columns), "begun"))

@@ -50,18 +50,15 @@ class Combinations(Operator[Join]):
 
     def lives(self) -> Rows:
         """Return the combinations that begin or end in the tick."""
-        return Rows.union([rows for rows, _ in self._pipelines()])
+        return Rows.union(list(self._pipelines()))
 
-    def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
-        """Yield each pipeline, and the temporary tables without which it is empty."""
+    def _pipelines(self) -> Iterator[Rows]:
+        """Yield what each pipeline gives."""
         for pipe in pipelines.of(self.writer.clock, self.node):
             node, ordered = self._seen(pipe)
             for arm in pipelines.arms(node):
                 legs = {place: self.of_input(node, ordered, place) for place in ordered.order}
-                read = list(legs[ordered.changed].tables())
-                is_kept = all(table.db == "temp" for table in read)
-                needs = frozenset(table.name for table in read) if is_kept else frozenset()
-                yield pipelines.nested(node, ordered, arm, legs, self._arranged), needs
+                yield pipelines.nested(node, ordered, arm, legs, self._arranged)
 
     def _seen(self, pipe: Pipeline) -> tuple[Join, Pipeline]:
         """Return the join as a pipeline sees it, and that in the order that is chosen.
@@ -137,7 +134,7 @@ class Pipelines(StoredCombinations):
 
     def keep(self) -> None:
         """Gather the combinations that begin or end in the tick, pipeline by pipeline."""
-        parts = [(rows.query(), needs) for rows, needs in self._pipelines()]
+        parts = [rows.query() for rows in self._pipelines()]
         self.writer.gather(self.node, parts, "combinations that begin or end")
 
 

@@ -64,7 +64,6 @@ class Statement:
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
     this one is known to be no slower. `shared` is what it makes if other queries may need the same.
-    If it `needs` temporary tables, it does nothing when all of them are empty, and is not run.
     """
 
     operator: int
@@ -74,4 +73,3 @@ class Statement:
     is_stage: bool = False
     is_sure: bool = False
     shared: Reusable | None = None
-    needs: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -157,23 +157,20 @@ class Writer:
         create.set("this", exp.Schema(this=create.this, expressions=listed))
         self.statements.append(Statement(self.number(node), purpose, create, is_stage=is_stage))
 
-    def gather(
-        self, node: Plan, parts: Sequence[tuple[exp.Query, frozenset[str]]], purpose: str
-    ) -> None:
+    def gather(self, node: Plan, parts: Iterable[exp.Query], purpose: str) -> None:
         """Keep the union of several results for the tick, each added by a step of its own.
 
         Args:
             node: The node, whose lifetimes they are.
-            parts: Each result, and the temporary tables without which it is empty.
+            parts: The results.
             purpose: What each is.
         """
         name = f"_cql_delta_{self.instance(node)}"
         self.deltas[id(node)] = name
         columns = [*node.columns, *(Column(c, "BIGINT") for c in (ENTER, LEAVE, WEIGHT))]
         self.room(node, name, columns, "an empty table", is_stage=True)
-        for query, needs in parts:
-            tree = exp.insert(query, temp_table(name), copy=False)
-            self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
+        for query in parts:
+            self.first(node, purpose, exp.insert(query, temp_table(name), copy=False))
 
     def reusable(
         self,
@@ -270,18 +267,9 @@ class Writer:
         """Add a statement that runs once for each instant of a temporary table."""
         self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
 
-    def first(
-        self, node: Plan, purpose: str, tree: exp.Expr, needs: frozenset[str] = frozenset()
-    ) -> None:
-        """Add a statement that runs before the deltas that are written after it.
-
-        Args:
-            node: The node.
-            purpose: What it is for.
-            tree: The statement.
-            needs: The temporary tables without which it does nothing.
-        """
-        self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
+    def first(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
+        """Add a statement that runs before the deltas that are written after it."""
+        self.statements.append(Statement(self.number(node), purpose, tree))
 
     def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
         """Add a statement that brings a synopsis up to date."""

@@ -12,6 +12,7 @@ from cqlduck.errors import Error
 from cqlduck.rewrite import explain
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
+from cqlduck.rewrite.physical.emptiness import Needs, needs
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
@@ -36,8 +37,8 @@ class Step:
     stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
     be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
-    to. If it `needs` some, it does nothing when all of them are empty. `sites` are those whose
-    order shows in it.
+    to, `is_new` says which. It `needs` a row in one of each of these sets of temporary tables, or
+    it does nothing, or makes an empty table. `sites` are those whose order shows in it.
     """
 
     operator: int
@@ -52,7 +53,8 @@ class Step:
     is_sure: bool = False
     shared: Reusable | None = None
     makes: str | None = None
-    needs: frozenset[str] = frozenset()
+    is_new: bool = False
+    needs: Needs = ()
     sites: frozenset[Site] = frozenset()
 
 
@@ -242,9 +244,10 @@ def write_steps(writer: Writer) -> tuple[Step, ...]:
 def _answer(statement: Statement, how: Passing | None) -> Step:
     """Return the step that writes elements into their log, which may be asked for these alone."""
     tree = statement.tree
+    when = needs(tree)
     step = _step(replace(statement, tree=tree.expression))
     into = exp.Insert(this=tree.this).sql("duckdb").strip()
-    return replace(step, sql=f"{into}\n{step.sql}", answer=step.sql, passing=how)
+    return replace(step, sql=f"{into}\n{step.sql}", answer=step.sql, passing=how, needs=when)
 
 
 def _step(statement: Statement) -> Step:
@@ -259,7 +262,8 @@ def _step(statement: Statement) -> Step:
         is_sure=statement.is_sure,
         shared=statement.shared,
         makes=_made(tree),
-        needs=statement.needs,
+        is_new=isinstance(tree, exp.Create),
+        needs=needs(tree),
         sites=marked_in(tree),
         # last, because to write a tree that is not copied changes it
         sql=tree.sql("duckdb", pretty=True, copy=False),

@@ -99,8 +99,8 @@ def _cached(values: tuple[list[int], list[int] | None]) -> Cached:
 
 
 def _step(values: dict[str, Any]) -> Step:
-    for name in ("parameters", "needs"):
-        values[name] = frozenset(values[name])
+    values["parameters"] = frozenset(values["parameters"])
+    values["needs"] = tuple(map(tuple, values["needs"]))
     values["sites"] = frozenset(Site(*site) for site in values["sites"])
     if values["passing"] is not None:
         columns, rest = values["passing"]["columns"], values["passing"]["rest"]

@@ -2,10 +2,10 @@
 SELECT k, sum(d) AS total FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-28344120c18950d9
+e2577a62ff645ec9
 
 -- title: two of them share the table of outliers
 SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
 ----
 project(aggregate(project(seq-window(stream(s)))))
-4005e345df5b2181
+efb392e5de5e6d48
