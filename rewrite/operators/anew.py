@@ -89,7 +89,7 @@ class CompleteRefresh(Operator[Anew]):
         """Add a statement that adds to a temporary table, unless another one is empty."""
         tree = exp.insert(rows, temp_table(table), copy=False)
         number_ = self.writer.number(self.node)
-        self.writer.statements.append(Statement(number_, purpose, tree, needs=frozenset({needed})))
+        self.writer.statements.append(Statement(number_, purpose, tree, needs=((needed,),)))
 
     def _answer_each(self, known: str) -> None:
         """Keep the answers at all instants of change, an instant a statement."""

@@ -15,7 +15,7 @@ is not understood is taken to have rows, and its statement runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
@@ -135,7 +135,7 @@ def _joined(left: Sets, owner: exp.Expr, known: Mapping[str, Sets]) -> Sets:
     return NEVER if owner.args.get("laterals") or owner.args.get("pivots") else left
 
 
-def _demanded(where: exp.Where | None, known: Mapping[str, Sets]) -> Sets:
+def _demanded(where: exp.Expr | None, known: Mapping[str, Sets]) -> Sets:
     """Return when a subquery is empty of which WHERE demands a row."""
     found, conditions = NEVER, [] if where is None else [where.this]
     for condition in conditions:
@@ -161,21 +161,23 @@ def _has_row_over_nothing(select: exp.Select) -> bool:
         keys = group.expressions
         others = any(value for name, value in group.args.items() if name != "expressions")
         return others or not keys or any(isinstance(key, _SETS) for key in keys)
-    stack = [node for node in select.iter_expressions() if not isinstance(node, _TUPLEWISE)]
+    parts: Iterator[exp.Expr] = select.iter_expressions()
+    stack = [node for node in parts if not isinstance(node, _TUPLEWISE)]
     while stack:
         node = stack.pop()
         is_unknown = isinstance(node, exp.Anonymous) and node.name.lower() not in _SCALARS
         if is_unknown or isinstance(node, exp.AggFunc):
             return True
         # also of subqueries: an aggregate of columns around one belongs to the SELECT around it
-        is_window = isinstance(node, exp.Window)
-        stack += _beside_function(node) if is_window else node.iter_expressions()
+        inner = _beside_function(node) if isinstance(node, exp.Window) else node.iter_expressions()
+        stack.extend(inner)
     return False
 
 
 def _beside_function(window: exp.Window) -> list[exp.Expr]:
     """Return the parts of a window function but for the function, which is no aggregate there."""
-    found, node = [], window
+    found: list[exp.Expr] = []
+    node: exp.Expr = window
     while isinstance(node, (exp.Window, *_WRAPPERS)):
         found += [part for part in node.iter_expressions() if part is not node.this]
         node = node.this

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cqlduck.rewrite.physical.emptiness import Needs
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.elements import LEAVE
@@ -64,6 +65,8 @@ class Statement:
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
     this one is known to be no slower. `shared` is what it makes if other queries may need the same.
+    It `needs` a row in one of each of these sets of temporary tables, besides what its text says
+    (`physical.emptiness`).
     """
 
     operator: int
@@ -73,3 +76,4 @@ class Statement:
     is_stage: bool = False
     is_sure: bool = False
     shared: Reusable | None = None
+    needs: Needs = ()

@@ -263,7 +263,7 @@ def _step(statement: Statement) -> Step:
         shared=statement.shared,
         makes=_made(tree),
         is_new=isinstance(tree, exp.Create),
-        needs=needs(tree),
+        needs=(*statement.needs, *needs(tree)),
         sites=marked_in(tree),
         # last, because to write a tree that is not copied changes it
         sql=tree.sql("duckdb", pretty=True, copy=False),
