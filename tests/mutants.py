@@ -136,6 +136,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     *_of(
+        "rewrite/statements/refreshing.py",
+        (
+            "what was written before a query is answered anew counts as net",
+            "is_net=kept.is_net and anew.is_net",
+            "is_net=anew.is_net",
+            f"{ANEW}it_goes_to_and_fro_and_nothing_shows",
+        ),
+    ),
+    *_of(
         "cqlduck/engine/refreshing.py",
         (
             "which plan a query has is forgotten",

@@ -27,6 +27,7 @@ BODIES = {
     "stands": "SELECT Rstream(a, count(*) AS n) FROM s [RANGE 3] GROUP BY a",
     "outer_join": "SELECT r.a, r.b, s.v FROM r LEFT JOIN s [RANGE 4] ON r.a = s.a",
     "without": "SELECT DISTINCT a FROM s [RANGE 4 SLIDE 2] EXCEPT SELECT b FROM r",
+    "equal_tuples": "SELECT r.b FROM s [RANGE 3], r WHERE s.a = r.a",
     "met": "SELECT a, b FROM r WHERE EXISTS (SELECT 1 FROM s [RANGE 3] WHERE s.a = r.a "
     "AND s.v > r.b)",
     "first": "SELECT a, v FROM s [RANGE 5] ORDER BY v LIMIT 2",

@@ -111,13 +111,16 @@ def longest(one: Duration | None, other: Duration | None) -> Duration | None:
 
 
 def following(kept: Compiled, anew: Compiled) -> Compiled:
-    """Return a plan that answers anew, and keeps of streams what the other one needs."""
+    """Return a plan that answers anew, and keeps of streams what the other one needs.
+
+    Elements that the other one has written stay in the log, and are net only if its are.
+    """
     spans: Mapping[str, Duration | None] = kept.spans
     merged = {
         name: longest(spans.get(name, Duration(0)), anew.spans.get(name, Duration(0)))
         for name in {**spans, **anew.spans}
     }
-    return replace(anew, spans=merged)
+    return replace(anew, spans=merged, is_net=kept.is_net and anew.is_net)
 
 
 def _is_floating(type_name: str) -> bool:
