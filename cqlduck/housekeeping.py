@@ -90,8 +90,9 @@ class Housekeeping:
         self._counted.clear()
 
     def dropped(self, query: Query) -> None:
-        """Forget a query."""
+        """Forget a query, or a family: another one may have its name."""
         self.tails.pop(query.name, None)
+        self.left.pop(query.name, None)
         self._room.clear()
 
     def may_be_outweighed(self, query: Query) -> bool:

@@ -344,7 +344,10 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         for name in names:
             if leaving.random() < 0.1:
                 leave(pair.both[0], name)
+        goes_on = False
         for text in statements(rnd, names):
+            # a member is then where its family is, alone it goes there in the next tick
+            goes_on |= " ACTIVATE" in text
             if is_wall:
                 text = re.sub(r"\[RANGE (\d)\]", r"[RANGE \1 SECONDS]", text)
                 text = text.replace("[RANGE 4 SLIDE 2]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
@@ -355,7 +358,7 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
             for name in ("s", "u", "r"):
                 pair.append(name, rows_of(rnd, name), at)
             instant = at
-        if rnd.random() < 0.85:
+        if rnd.random() < 0.85 or goes_on:
             pair.advance(instant)
         if rnd.random() < 0.1:
             pair.open()
@@ -1094,6 +1097,26 @@ def test_what_is_forgotten_cannot_leave() -> None:
         assert caught.value.message.startswith("m0 cannot leave its family: ")
         assert "s has forgotten what came up to" in caught.value.message
         assert before == told(con)
+
+
+def test_a_family_may_have_the_name_of_one_whose_members_have_left() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER, t INTEGER) TIMESTAMP BY t")
+        for least in (1, 2):
+            con.execute(
+                f"CREATE CONTINUOUS QUERY q{least} AS SELECT k, count(*) AS n FROM s [RANGE 5] "
+                f"WHERE v > {least} GROUP BY k"
+            )
+        con.tick({"s": [(1, 5, 1)]}, 1)
+        names = con.sql("SELECT DISTINCT family FROM cql.queries").fetchall()
+        con.execute("DROP CONTINUOUS QUERY q1; DROP CONTINUOUS QUERY q2")
+        con.execute("""
+            CREATE CONTINUOUS QUERY counts AS SELECT k, count(*) AS n FROM s [RANGE 5] GROUP BY k;
+            CREATE CONTINUOUS QUERY sums AS SELECT k, sum(v) AS v FROM s [RANGE 5] GROUP BY k;
+        """)
+        assert names == con.sql("SELECT DISTINCT family FROM cql.queries").fetchall()
+        con.tick({"s": [(1, 7, 2)]}, 2)
+        assert [(1, 7)] == con.table("sums").fetchall()
 
 
 def test_a_query_is_registered_alone_and_stays_so() -> None:

@@ -157,4 +157,5 @@ def test_there_are_mutations_enough(file: str) -> None:
 def test_every_operator_has_a_law() -> None:
     known = {one.operator.__name__ for found in ALTERNATIVES.values() for one in found}
     shown = {law.operator for file in blocks.FILES for law in blocks.read(file)}
-    assert known | {"AtBoundaries", *pending.RULES} == shown
+    # what is answered anew is the whole query: test_answers_anew compares it with its other plan
+    assert (known - {"CompleteRefresh"}) | {"AtBoundaries", *pending.RULES} == shown

@@ -56,7 +56,7 @@ SCRIPT = """
     CREATE STREAM s (k INTEGER, v INTEGER);
     CREATE CONTINUOUS QUERY light AS SELECT k, sum(v) AS v FROM s [RANGE 5] GROUP BY k;
     CREATE CONTINUOUS QUERY heavy WITH (weight = 4) AS
-        SELECT k, min(v) AS v FROM s [RANGE 5] GROUP BY k;
+        SELECT k, min(v) AS v FROM s [RANGE 5] WHERE k IS NOT NULL GROUP BY k;
 """
 
 

@@ -116,8 +116,7 @@ WHERE "_cql_rowid" IS NULL;
 SELECT "k", "name" FROM cql_state."relation_r" WHERE "_cql_leave" = 9223372036854775807
   AND NOT "_cql_seq" IN (SELECT "_cql_seq" FROM temp."_cql_outcome" WHERE "_ts" IS NULL)
 UNION ALL
-SELECT "k", "name" FROM cql_state."pending_r" WHERE "_ts" <= 7
-  AND "_cql_seq" IN (
+SELECT "k", "name" FROM cql_state."pending_r" WHERE "_ts" <= 7 AND "_cql_seq" IN (
     SELECT "_cql_seq" FROM temp."_cql_outcome"
     WHERE NOT "_ts" IS NULL AND "_cql_leave" = 9223372036854775807
   );
