@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
             "what was written before a query is answered anew counts as net",
             "is_net=kept.is_net and anew.is_net",
             "is_net=anew.is_net",
-            f"{ANEW}it_goes_to_and_fro_and_nothing_shows",
+            "test_plans_agree.py::test_random_options_change_no_answer",
         ),
     ),
     *_of(
@@ -953,9 +953,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a table is empty though something was added to it",
          "        if rows:\n            self._empty.pop(table, None)\n        elif",
          "        if",
-         EMPTY + "idle_ticks_of_all_forms_change_nothing"),
-        ("a table of other columns is taken for this one",
-         "self._empty.get(table) == made_by", "table in self._empty",
          EMPTY + "idle_ticks_of_all_forms_change_nothing"),
         ("what is large is left behind",
          "if rows > LARGE_TABLE_ROWS:", "if False:",
