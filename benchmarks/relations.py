@@ -22,6 +22,7 @@ from pathlib import Path
 import duckdb
 import tpch_data
 from contestants import THREADS
+from tpch import taken_by_cqlduck
 from tpch_data import KEYS, Change, Drawer
 
 import cqlduck
@@ -66,15 +67,9 @@ def taken_by_duckdb(con: duckdb.DuckDBPyConnection, changes: dict[str, Change]) 
     con.execute("COMMIT")
 
 
-def taken_by_cqlduck(con: cqlduck.Connection, changes: dict[str, Change], now: int) -> None:
+def taken_in(con: cqlduck.Connection, changes: dict[str, Change], now: int) -> None:
     """Have the relations take changes at one instant, and close it."""
-    for name, change in changes.items():
-        for rows in (change.deleted, change.old):
-            if rows.num_rows:
-                con.retract(name, rows, at=now)
-        for rows in (change.new, change.inserted):
-            if rows.num_rows:
-                con.append(name, rows, at=now)
+    taken_by_cqlduck(con, changes, now)
     con.advance(now)
 
 
@@ -128,7 +123,7 @@ def main() -> None:
                 pairs = []
                 for _ in range(UNMEASURED + wanted.ticks):
                     changes, now = drawer.of("q1"), now + 1
-                    ours = took(lambda c=changes, n=now: taken_by_cqlduck(con, c, n))
+                    ours = took(lambda c=changes, n=now: taken_in(con, c, n))
                     pairs.append((ours, took(lambda c=changes: taken_by_duckdb(plain, c))))
                 mine, other = map(statistics.median, zip(*pairs[UNMEASURED:], strict=True))
                 print(

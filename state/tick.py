@@ -166,17 +166,7 @@ class Tick:
             waiting: What waits of streams, by name.
         """
         query, compiled, chosen = plan.query, plan.compiled, plan.chosen
-        arrived: dict[str, Buffered] = {}
-        for source in compiled.sources.values():
-            if source.kind == "stream":
-                buffered = None if source.is_query else waiting.get(source.name)
-                if buffered is not None and _covers_tick(buffered, plan):
-                    arrived[source.name] = buffered
-                is_held = buffered is not None and buffered.held is not None
-                has_just_come = source.name in arrived
-                self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
-            elif not source.is_query:
-                self.names.bind_changes(source, _low(query))
+        arrived = self._bind(plan, waiting)
         steps = compiled.steps.written.get(chosen.form) or compiled.steps.of(chosen.form)
         ahead = [s for s in steps if s.prefetch and chosen.is_default(PREFETCH, s.operator)]
         known: Mapping[str, pa.Table] = {}
@@ -222,6 +212,25 @@ class Tick:
                 profiles += [] if found is None else [found]
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling, fills)
+
+    def _bind(self, plan: Plan, waiting: Mapping[str, Buffered]) -> dict[str, Buffered]:
+        """Let the names of a query's inputs stand for what the tick reads.
+
+        Returns:
+            By stream, what waits of it and is what comes in the tick.
+        """
+        arrived: dict[str, Buffered] = {}
+        for source in plan.compiled.sources.values():
+            if source.kind == "stream":
+                buffered = None if source.is_query else waiting.get(source.name)
+                if buffered is not None and _covers_tick(buffered, plan):
+                    arrived[source.name] = buffered
+                is_held = buffered is not None and buffered.held is not None
+                has_just_come = source.name in arrived
+                self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
+            elif not source.is_query:
+                self.names.bind_changes(source, _low(plan.query))
+        return arrived
 
 
 def _covers_tick(buffered: Buffered, plan: Plan) -> bool:

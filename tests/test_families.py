@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stops import Stops
 
 import cqlduck
 from cqlduck.rewrite.text.shapes import shapes_of
@@ -393,10 +394,6 @@ def told(con: cqlduck.Connection) -> dict[str, Any]:
     return found
 
 
-class Stopped(Exception):
-    """A statement does not run."""
-
-
 CHANGES = [
     "CREATE CONTINUOUS QUERY c AS SELECT k, count(*) AS n FROM s [RANGE 3] WHERE v > 3 GROUP BY k",
     "CREATE CONTINUOUS QUERY c AS SELECT k, v FROM s WHERE v > 9",
@@ -413,13 +410,7 @@ CHANGES = [
 @pytest.mark.parametrize("text", CHANGES)
 def test_a_change_that_stops_at_any_statement_is_undone(text: str, tmp_path: Path) -> None:
     """What joins, leaves, pauses or replaces is one transaction, whichever statement is last."""
-    left: list[int] = []
-
-    def trace(sql: str, parameters: object) -> None:
-        if left:
-            left[0] -= 1
-            if left[0] < 0 and not sql.startswith(("ROLLBACK", "SELECT", "FROM", "DESCRIBE")):
-                raise Stopped(sql)
+    trace = Stops()
 
     with cqlduck.connect(tmp_path / "a.duckdb", trace=trace) as con:
         con.execute(SCRIPT)
@@ -434,17 +425,12 @@ def test_a_change_that_stops_at_any_statement_is_undone(text: str, tmp_path: Pat
             con.execute("DROP CONTINUOUS QUERY reader")
         con.append("s", [(1, 2), (2, 5)], at=2)
         con.advance(2)
-        before, stops = told(con), 0
-        while True:
-            left[:] = [stops]
-            try:
-                con.execute(text)
-                left.clear()
-                break
-            except (Stopped, cqlduck.Error):
-                left.clear()
-            stops += 1
+        before = told(con)
+
+        def check(stops: int) -> None:
             assert told(con) == before, stops
+
+        stops = trace.each(con, text, check)
         assert stops > 3 or "SET" in text
         con.append("s", [(1, 7), (2, 10)], at=3)
         con.advance(4)

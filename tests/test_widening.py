@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from counts import fewer_in_ci
+from stops import Stops
 
 import cqlduck
 from cqlduck.rewrite.widening import Written, widened
@@ -306,20 +307,10 @@ def test_time_that_turns_out_to_be_of_the_wall_gives_all_members_other_types() -
         assert con.sql("FROM b").fetchall()[0][1] == 2
 
 
-class Stopped(Exception):
-    """A statement does not run."""
-
-
 @pytest.mark.parametrize("there", [1, 2])
 def test_widening_that_stops_at_any_statement_is_undone(there: int, tmp_path: Path) -> None:
     """Whether a family is made, or one is written anew."""
-    left: list[int] = []
-
-    def trace(sql: str, parameters: object) -> None:
-        if left:
-            left[0] -= 1
-            if left[0] < 0 and not sql.startswith(("ROLLBACK", "SELECT", "FROM", "DESCRIBE")):
-                raise Stopped(sql)
+    trace = Stops()
 
     def state(con: cqlduck.Connection) -> Any:
         tables = ("query_rows", "synopses", "operators", "stubs", "plans")
@@ -333,17 +324,12 @@ def test_widening_that_stops_at_any_statement_is_undone(there: int, tmp_path: Pa
     with cqlduck.connect(tmp_path / "a.duckdb", trace=trace) as con:
         con.execute(SCRIPT)
         register(con, *WIDENED[2][:there])
-        before, stops = state(con), 0
-        while True:
-            left[:] = [stops]
-            try:
-                con.execute(text)
-                left.clear()
-                break
-            except (Stopped, cqlduck.Error):
-                left.clear()
-            stops += 9 // fewer_in_ci(9)
+        before = state(con)
+
+        def check(stops: int) -> None:
             assert state(con) == before, stops
+
+        stops = trace.each(con, text, check, step=9 // fewer_in_ci(9))
         assert stops > 10
         run(con)
         assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
