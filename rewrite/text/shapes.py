@@ -13,7 +13,7 @@ once: it is one SELECT, without subqueries, set operations, LIMIT, OVER or sampl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -196,10 +196,6 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
             begin, end = clauses[clause]
             found += compared(tokens[begin + 1 : end], place)  # type: ignore[arg-type]
     ends = {kind: tokens[end - 1].end + 1 for kind, (_, end) in clauses.items()}
-    by_all = False
-    if TokenType.GROUP_BY in clauses:
-        begin, end = clauses[TokenType.GROUP_BY]
-        by_all = [t.text.upper() for t in tokens[begin + 1 : end]] == ["ALL"]
     everything = sorted([*found, *ranges], key=lambda one: one.start)
     beside_columns = [one for one in found if one.place == "column"]
     plain = Shape(
@@ -214,7 +210,7 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
         is_operator,
         ends.get(TokenType.WHERE),
         ends.get(TokenType.GROUP_BY),
-        by_all,
+        _is_by_all(tokens, clauses),
     )
     shapes: dict[str, Shape] = {}
     for constants in (found, beside_columns, [], everything):
@@ -276,6 +272,12 @@ def _list_of(tokens: Sequence[Token], end: int) -> tuple[int, bool]:
         if closing.token_type == TokenType.R_PAREN:
             return first + 2, True
     return first, False
+
+
+def _is_by_all(tokens: Sequence[Token], clauses: Mapping[TokenType, tuple[int, int]]) -> bool:
+    """Return whether a SELECT has GROUP BY ALL."""
+    begin, end = clauses.get(TokenType.GROUP_BY, (0, 0))
+    return [token.text.upper() for token in tokens[begin + 1 : end]] == ["ALL"]
 
 
 def _has_star(tokens: Sequence[Token]) -> bool:
