@@ -76,7 +76,7 @@ def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Li
         return int(rows)
     operator, started = one.synopsis.operator, time.perf_counter()
     try:
-        with _interrupted_after(database.connection, limit.seconds):
+        with interrupted_after(database.connection, limit.seconds):
             ((rows,),) = database.execute(f"{one.sql}\nLIMIT {limit.rows + 1}", given)
     except duckdb.InterruptException as error:
         # somebody who calls `interrupt` gets another error
@@ -96,7 +96,7 @@ def _too_long(operator: int, limit: Limit, seconds: float) -> LimitExceeded:
 
 
 @contextmanager
-def _interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
     """Interrupt what a connection runs in the block after some seconds, and nothing behind it."""
     lock, is_over = threading.Lock(), threading.Event()
 

@@ -12,6 +12,8 @@ Synopses are not cached so: each query may begin, stop and be amended at instant
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cqlduck.state.connection import Database, quoted
 
 LARGE_TABLE_ROWS = 20_000
@@ -73,6 +75,10 @@ class Tables:
     def roll_back(self, kept: None) -> None:
         """Know of none that it is empty: those that the transaction has made are undone."""
         self._empty.clear()
+
+    def discard(self, tables: Iterable[str]) -> None:
+        """Drop tables that nobody else reads."""
+        self._drop(set(tables))
 
     def end(self) -> None:
         """Drop what is large, at the end of a tick."""

@@ -43,9 +43,13 @@ def create(database: Database, query: str, compiled: Compiled) -> None:
 
 def make(database: Database, query: str, synopsis: Synopsis) -> None:
     """Make a synopsis, empty; inside a transaction."""
+    _make_table(database, synopsis)
+    _note(database, query, synopsis)
+
+
+def _make_table(database: Database, synopsis: Synopsis) -> None:
     name = f"cql_state.{quoted(synopsis.name)}"
     database.execute(f"CREATE TABLE {name} ({typed(synopsis.columns)})")
-    _note(database, query, synopsis)
 
 
 def _note(database: Database, query: str, synopsis: Synopsis) -> None:
@@ -243,6 +247,25 @@ def _before(table: str) -> str:
 
 def _rename(database: Database, old: str, new: str) -> None:
     database.execute(f"ALTER TABLE cql_state.{quoted(old)} RENAME TO {quoted(new)}")
+
+
+def stand_in(database: Database, frontier: Frontier, filled: Sequence[Content]) -> None:
+    """Make and fill the tables of synopses that are no plan's; `stand_out` drops them.
+
+    Args:
+        database: The database, inside a transaction.
+        frontier: The query, which has begun, and what is kept of its inputs.
+        filled: Their contents, which can be had.
+    """
+    for content in filled:
+        _make_table(database, content.synopsis)
+        _fill(database, frontier, content)
+
+
+def stand_out(database: Database, filled: Sequence[Content]) -> None:
+    """Drop the tables that `stand_in` has made."""
+    for content in filled:
+        database.execute(f"DROP TABLE cql_state.{quoted(content.synopsis.name)}")
 
 
 def fits(database: Database, query: str, compiled: Compiled) -> bool:

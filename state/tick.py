@@ -13,6 +13,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import NEVER
@@ -58,6 +59,11 @@ class Chosen(Protocol):
     @property
     def fill_limit(self) -> Limit | None:
         """What it may take to fill a cache; None is any."""
+        ...
+
+    @property
+    def most_instants(self) -> int | None:
+        """At how many instants of change a query may be answered anew; None is any."""
         ...
 
     def is_default(self, point: str, operator: int) -> bool:
@@ -124,6 +130,25 @@ class Plan:
     chosen: Chosen
     amends: bool = False
     may_wait: bool = False
+
+
+class TooManyInstants(DatabaseError):
+    """A tick has more instants of change than it may have to be answered anew.
+
+    The transaction has to be undone.
+
+    Attributes:
+        instants: How many it has.
+    """
+
+    instants: int = 0
+
+    @classmethod
+    def of(cls, instants: int) -> TooManyInstants:
+        """Return the error that says how many there are."""
+        error = cls(f"the tick has {instants} instants of change")
+        error.instants = instants
+        return error
 
 
 class Tick:
@@ -260,11 +285,17 @@ def _instants_of(query: Query, until: Instant, begin: Instant) -> dict[str, Inst
     else:
         assert query.frontier is not None
         before = query.frontier
+    values = instants_between(query, before, until)
+    return {**values, "low": NEVER} if first else values
+
+
+def instants_between(query: Query, before: Instant, until: Instant) -> dict[str, Instant]:
+    """Return the parameters of a tick of a query that has begun, from one frontier to another."""
     assert query.begin_instant is not None
     return {
         "t0": before,
         "t1": until,
-        "low": NEVER if first else before,
+        "low": before,
         "begin": query.begin_instant,
         "since": NEVER if query.since is None else query.since,
     }
@@ -358,8 +389,11 @@ class _Running:
         )
 
     def _run_each(self, step: Step, instants: str) -> None:
-        database = self.tick.database
-        for at, following in _instants(database, instants):
+        database, most = self.tick.database, self.chosen.most_instants
+        found = instants_in(database, instants)
+        if most is not None and len(found) > most:
+            raise TooManyInstants.of(len(found))
+        for at, following in found:
             values = {**self.values, "at": at, "next": following}
             self._count(step, self._execute(step, values))
 
@@ -405,7 +439,7 @@ class _Running:
         return pa.table([*columns, ones(buffered.table.num_rows)], names=names)
 
 
-def _instants(database: Database, table: str) -> list[tuple[int, int | None]]:
+def instants_in(database: Database, table: str) -> list[tuple[int, int | None]]:
     """Return the instants of a temporary table in order, each with the next one or None."""
     rows = database.rows(f"SELECT * FROM temp.{quoted(table)} ORDER BY ALL")
     return [(at, following) for at, following in rows]

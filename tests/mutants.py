@@ -105,6 +105,7 @@ FAMILIES = "test_families.py::test_"
 WIDENING = "test_widening.py::test_"
 
 ANEW = "test_answers_anew.py::test_"
+ANSWERING = "test_answering.py::test_"
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---------------------------------------------------------------- queries answered anew
@@ -157,6 +158,51 @@ MUTANTS: tuple[Mutant, ...] = (
             "answers.hold(base, self.clock, query, before.answer, plan.answer)",
             "pass",
             f"{ANEW}what_was_in_its_answer_goes_on_as_it_was_logged",
+        ),
+    ),
+    *_of(
+        "state/rehearsal.py",
+        (
+            "other queries read what was rehearsed",
+            "tables.note(step.shared.table, tuple(int(one or 0) for one in known), written)",
+            "assert known",
+            f"{ANSWERING}rehearsals_leave_nothing_behind",
+        ),
+        (
+            "what a rehearsal has filled stays",
+            "synopses.stand_out(database, contents)",
+            "pass",
+            f"{ANSWERING}rehearsals_leave_nothing_behind",
+        ),
+    ),
+    *_of(
+        "cqlduck/streamon/answering.py",
+        (
+            "ticks that took less pay for those that take more",
+            "self.regret = max(0.0, self.regret + tick.seconds - (1 + LEAST_GAIN) * other)",
+            "self.regret = self.regret + tick.seconds - (1 + LEAST_GAIN) * other",
+            f"{ANSWERING}regret_is_never_below_zero",
+        ),
+        (
+            "what was rehearsed is never corrected",
+            "self._factor = max(self._factor * taken / switch.expected, 1.0)",
+            "pass",
+            f"{ANSWERING}one_that_takes_more_than_was_rehearsed_returns_and_is_remembered",
+        ),
+        (
+            "a query goes before it has lost what going costs",
+            "if self.regret > costs and last.runs >= MEASURED_TICKS:",
+            "if self.regret > 0 and last.runs >= MEASURED_TICKS:",
+            f"{ANSWERING}a_query_goes_when_it_has_lost_what_going_and_returning_cost",
+        ),
+    ),
+    *_of(
+        "state/tick.py",
+        (
+            "a query is answered anew at however many instants",
+            "if most is not None and len(found) > most:",
+            "if False:",
+            f"{ANSWERING}it_returns_for_a_tick_of_many_instants",
         ),
     ),
     *_of(

@@ -4,6 +4,8 @@ A query goes from the one plan to the other between two ticks, in the transactio
 what the new plan keeps is filled with its content at the frontier, and what the old one kept is
 dropped (`state.synopses.adopt`). Its log, and so its answer, stay as they are. It goes only where
 it could also come back: where the content of both can be had.
+
+What chooses is `streamon.answering`. It has the other plan rehearsed behind a tick.
 """
 
 from __future__ import annotations
@@ -18,13 +20,18 @@ import duckdb
 from cqlduck.engine.core import Core, log
 from cqlduck.errors import DatabaseError, Error, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED, following, refusal
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import Query
 from cqlduck.state.choices import Point
 from cqlduck.state.contents import Frontier
+from cqlduck.state.rehearsal import RehearsalExceeded, RehearsalFailed, rehearse
+from cqlduck.state.reusable import Tables
+from cqlduck.state.tick import instants_between
 from cqlduck.streamon.points import ANSWER, Facts
 
 
@@ -68,6 +75,7 @@ class Refreshing(Core):
     """Brings queries from the one of their plans to the other."""
 
     caches: Caches = field(init=False)
+    tables: Tables = field(init=False)
     both: dict[str, Plans] = field(default_factory=dict)
     """Of queries of which that was asked: their plans, by lower-case name."""
     unfit_to_refresh: dict[str, str] = field(default_factory=dict)
@@ -143,6 +151,8 @@ class Refreshing(Core):
             option = self.streamon.executor.choose(point, facts, query.frontier)
             if (option == RECOMPUTED) != query.is_anew and not self._refuses(query):
                 self._go(query)
+            elif query.name in self.unfit_to_refresh:
+                self.streamon.cannot_go(query, self.unfit_to_refresh[query.name], 0.0)
 
     def _asked(self) -> Iterator[Query]:
         """Yield the queries whose point `answer` may not be as it stands."""
@@ -210,6 +220,44 @@ class Refreshing(Core):
         self.recount()
         self.streamon.refreshed(query, wall.perf_counter() - started)
         log.info("%s is %s from now on", query.name, RECOMPUTED if query.is_anew else INCREMENTAL)
+
+    def rehearse(self, query: Query, before: Instant, facts: Facts) -> None:
+        """Learn what the tick that a query has just run would have taken, answered anew.
+
+        Args:
+            query: The query.
+            before: Its frontier before the tick.
+            facts: What was known of the tick.
+
+        Raises:
+            RehearsalFailed: It took too long, or DuckDB fails.
+        """
+        most = self.streamon.wants_rehearsal(query, facts)
+        if most is None:
+            return
+        started = wall.perf_counter()
+        if self._refuses(query):
+            reason = self.unfit_to_refresh[query.name]
+            self.streamon.cannot_go(query, reason, wall.perf_counter() - started)
+            return
+        both = self.plans_of(query)
+        assert both.anew is not None
+        assert query.frontier is not None
+        # of one instant all that stands there is asked for, as what the trace then holds
+        since = query.frontier if facts.is_single else before
+        values = instants_between(query, since, query.frontier)
+        steps = both.anew.steps.of(Form(single=facts.is_single))
+        frontier, content = self._frontier(query), both.anew_content
+        try:
+            found = rehearse(self.database, frontier, content, self.tables, steps, values, most)
+        except RehearsalExceeded:
+            self.streamon.rehearsal_exceeded(query, wall.perf_counter() - started)
+            raise
+        except RehearsalFailed as error:
+            self.unfit_to_refresh[query.name] = error.message
+            self.streamon.cannot_go(query, error.message, wall.perf_counter() - started)
+            raise
+        self.streamon.rehearsed(query, facts, found)
 
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""

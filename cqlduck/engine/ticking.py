@@ -33,13 +33,16 @@ from cqlduck.state.input_buffer import Buffered, Place, Stay
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.profile import INGEST
-from cqlduck.state.reusable import Tables
+from cqlduck.state.rehearsal import RehearsalFailed
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
-from cqlduck.state.tick import Plan, Ran, Tick
+from cqlduck.state.tick import Plan, Ran, Tick, TooManyInstants
 from cqlduck.streamon.points import ARRIVALS, OUTPUT, Facts
 from cqlduck.streamon.streamon import stored
 
 NO_FACTS = Facts()
+
+RETRIED = LimitExceeded, RefreshFailed, RehearsalFailed, TooManyInstants
+"""With these a tick is undone, and runs once more with another choice."""
 
 NOTHING_BUFFERED: Mapping[str, Buffered] = MappingProxyType({})
 
@@ -50,7 +53,6 @@ class Ticking(Refreshing):
 
     last_changes: Changed = field(init=False)
     names: Names = field(init=False)
-    tables: Tables = field(init=False)
     prefetcher: Prefetcher = field(init=False)
     tick: Tick = field(init=False)
 
@@ -87,8 +89,8 @@ class Ticking(Refreshing):
     ) -> tuple[Instant | None, tuple[str, Exception] | None]:
         """Return what `before` did, and the query that failed with its error, or None."""
         while True:
-            # each time without one cache more, or with one query more that keeps its plan
-            with contextlib.suppress(LimitExceeded, RefreshFailed):
+            # each time with one choice fewer
+            with contextlib.suppress(*RETRIED):
                 return self._try_once(before)
 
     def _try_once(
@@ -280,6 +282,7 @@ class Ticking(Refreshing):
             # how many came before a query's first tick here is not known
             query.name not in self._before,
             lambda: stored(database, catalogue, query, compiled),
+            is_single=goal == first,
         )
         chosen = self.streamon.choose(query, compiled, goal == first, facts)
         started = wall.perf_counter()
@@ -296,8 +299,13 @@ class Ticking(Refreshing):
         except LimitExceeded as error:
             self.streamon.exceeded(chosen, error)
             raise
+        except TooManyInstants as error:
+            self.streamon.too_many(query, error.instants)
+            raise
         self.streamon.saw(chosen, query, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)
+        if before is not None:
+            self.rehearse(query, before, facts)
         return ran.elements
 
     def _amend(self, query: Query) -> int:

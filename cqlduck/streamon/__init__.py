@@ -22,7 +22,8 @@ anew begins without any.
 re-optimizer's proposal, the standing option. A proposal is a *trial*, which runs once to be
 measured and changes nothing, or a *switch*, which is written and logged. `trials` is the policy for
 points whose cost has no model: it runs each option, selects the faster one, and runs the others
-again now and then. Other policies are added in `reoptimizer`.
+again now and then. Where to run an option takes a fill, it is rehearsed (`answering`). Other
+policies are added in `reoptimizer`.
 
 **The budget.** Counting, and running options again, take at most a stated share of the time of
 ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
@@ -33,6 +34,6 @@ Every policy answers the same three questions (`policy`): before a tick what it 
 what it `wants` profiled, after the tick what it `saw`.
 
 The imports inside the package go one way: `streamon` (what the engine calls) → `sites` →
-`executor` → `reoptimizer` → `filters`, `stages`, `threads` → `ordering` → `policy` → `trials` →
-`profiler` → `budget`, `decisions`, `ledger`, `points`, `regions`, `turns`.
+`executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` → `ordering` → `policy` →
+`trials` → `profiler` → `budget`, `decisions`, `ledger`, `points`, `regions`, `turns`.
 """

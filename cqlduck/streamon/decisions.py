@@ -52,6 +52,11 @@ class Switch:
     costs: Mapping[str, float] = field(default_factory=dict)
 
 
+def size_class(elements: int) -> int:
+    """Return the size of a tick: those within a factor of four are alike."""
+    return elements.bit_length() // 2
+
+
 def runs(window: Iterable[Hashable]) -> list[list[Any]]:
     """Return a profile window as its values with how often each follows itself.
 

@@ -15,8 +15,9 @@ from cqlduck.state import accounts, choices, observations
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
 from cqlduck.state.connection import Database
 from cqlduck.state.probing import Found
+from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.streamon.ledger import Ledger
-from cqlduck.streamon.points import KINDS, Facts, suited
+from cqlduck.streamon.points import ANSWER, KINDS, Facts, suited
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.regions import MAX_REMEMBERED
 from cqlduck.streamon.reoptimizer import Reoptimizer
@@ -181,6 +182,28 @@ class Executor:
             self.ledger.ran(point, 1)
         else:
             self.ledger.trial(point, max(seconds - (usual or seconds), 0.0))
+
+    def answered(self, query: str, facts: Facts, option: str, seconds: float) -> None:
+        """Take note of a tick of a query that was answered incrementally, or anew.
+
+        Args:
+            query: The query.
+            facts: What was known of the tick.
+            option: Which of these.
+            seconds: How long it took.
+        """
+        point = Point(ANSWER, query)
+        self.reoptimizer.saw(point, facts, option, seconds, None)
+        self.reoptimizer.answered(query)
+        self.ledger.ran(point, 1)
+
+    def rehearsed(self, query: str, facts: Facts, found: Rehearsed) -> None:
+        """Take note of what a tick of a query would have taken by its other plan."""
+        point = Point(ANSWER, query)
+        self.reoptimizer.answering(query).learn(facts, found)
+        self.reoptimizer.answered(query)
+        self.ledger.probed(point, found.seconds)
+        self._profile(point)
 
     def note_profiles(self) -> None:
         """Have what was found of all points be written with the next `flush`."""

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from cqlduck.state.observations import CONFIRMED, RETURNED, STAYS, UNDECIDED, Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.decisions import Better, Costing, Switch
+from cqlduck.streamon.decisions import Better, Costing, Switch, size_class
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
@@ -151,7 +151,7 @@ class Modelled(Policy):
 
     def _of(self, elements: int) -> Statistics:
         """Return what is known of ticks of a size, by option: seconds for an element."""
-        return self._known.setdefault(_size(elements), Statistics())
+        return self._known.setdefault(size_class(elements), Statistics())
 
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget."""
@@ -176,7 +176,7 @@ class Modelled(Policy):
         if known.runs(now) < CONFIRMING_TICKS:
             return False
         taken = known.median(now) or 0.0
-        usual = self._usual.setdefault(_size(elements), taken)
+        usual = self._usual.setdefault(size_class(elements), taken)
         return not usual / CHANGED <= taken <= CHANGED * usual
 
     def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
@@ -199,7 +199,7 @@ class Modelled(Policy):
         self._ticks += 1
         if facts.elements is None or not (self.is_due or self._switch is not None):
             return None
-        mine, size = self._of(facts.elements), _size(facts.elements)
+        mine, size = self._of(facts.elements), size_class(facts.elements)
         if self._switch is not None and self._switch.after != now:
             # it was undone with its tick, or somebody has chosen another one
             self._switch, self.is_due = None, True
@@ -376,11 +376,6 @@ class Modelled(Policy):
         self._repeated = option, times
         self.regions.stays.extend(state["stays"])
         self._ticks, self._since = state["ticks"], state["since"]
-
-
-def _size(elements: int) -> int:
-    """Return the size of a tick: those within a factor of four are alike."""
-    return elements.bit_length() // 2
 
 
 def _erred(switch: Switch, taken: float) -> str:

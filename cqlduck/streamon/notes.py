@@ -8,7 +8,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.state import choices
 from cqlduck.state.choices import Change, Choice, Point
 from cqlduck.state.connection import Database
-from cqlduck.streamon.points import KINDS
+from cqlduck.streamon.points import ANSWER, KINDS
 
 
 def notes(
@@ -39,8 +39,10 @@ def notes(
                 f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
                 f"{choice.chosen_by}, since tick {choice.since}"
             )
-            if KINDS[point.name].example and point.operator is not None:
+            is_of_operator = KINDS[point.name].example and point.operator is not None
+            if is_of_operator:
                 lines += _names(compiled[query.lower()], point)
+            if is_of_operator or point.name == ANSWER:
                 reason = choices.last_reason(database, point, changes)
                 lines += [] if reason is None else [f"--   {reason}"]
     return "\n".join(lines)

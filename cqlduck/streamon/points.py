@@ -179,6 +179,7 @@ class Facts:
         about: What is ordered at the point, if an order is chosen there.
         algorithm: Says which algorithm orders it, or selects its caches.
         refuses: Says whether what does not stand at a point of two options cannot be had.
+        is_single: Whether the tick has one instant.
     """
 
     elements: int | None = None
@@ -187,6 +188,7 @@ class Facts:
     about: Ordered | None = None
     algorithm: Callable[[], str] = _optimum
     refuses: Callable[[], bool] = bool
+    is_single: bool = False
 
 
 def suited(wish: str, about: Ordered | None) -> str | None:

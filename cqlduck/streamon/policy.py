@@ -7,7 +7,8 @@ Before a tick comes to a point the policy may `propose` another option, and says
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cqlduck.state.observations import Observation
 from cqlduck.state.probing import Found, Wanted
@@ -17,7 +18,13 @@ from cqlduck.streamon.trials import Proposal
 
 
 class Policy(ABC):
-    """How the options of one point are chosen."""
+    """How the options of one point are chosen.
+
+    Attributes:
+        probes: How many probes have found something that is to be stored.
+    """
+
+    probes: int = 0
 
     @abstractmethod
     def default(self, facts: Facts) -> str:
@@ -61,3 +68,11 @@ class Policy(ABC):
     def decided(self) -> Sequence[Observation]:
         """Return what the last proposal has decided, once; by default nothing is said of it."""
         return ()
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what was found, as values that JSON has; None if nothing is to be stored."""
+        return None
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed; see `state`."""
+        del state  # by default nothing is stored

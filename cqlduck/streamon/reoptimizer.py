@@ -11,12 +11,13 @@ from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.state.choices import Point
 from cqlduck.state.observations import Observation
 from cqlduck.state.probing import Found, Wanted
+from cqlduck.streamon.answering import Answering
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.caching import JoinCaching
 from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.joins import JoinOrder
 from cqlduck.streamon.modelled import Modelled
-from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
+from cqlduck.streamon.points import ANSWER, KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import Stages
@@ -29,6 +30,7 @@ POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     FILTERS: FilterOrder,
     ORDER: JoinOrder,
     CACHES: JoinCaching,
+    ANSWER: Answering,
 }
 """The policies, by kind of point. Of other kinds the first option is known to cost the least."""
 
@@ -46,6 +48,7 @@ class Reoptimizer:
         self._policies: dict[Point, Policy] = {}
         self._profiles: Mapping[Point, str] = {}
         self._seen: Mapping[Point, Sequence[Observation]] = {}
+        self._asked: set[str | None] = set()
 
     def remember(
         self, profiles: Mapping[Point, str], seen: Mapping[Point, Sequence[Observation]]
@@ -61,7 +64,8 @@ class Reoptimizer:
     def profile(self, point: Point) -> str | None:
         """Return what the policy of a point has found, as JSON; None if nothing is to be stored."""
         policy = self._policies.get(point)
-        return json.dumps(policy.state()) if isinstance(policy, Modelled) else None
+        state = None if policy is None else policy.state()
+        return None if state is None else json.dumps(state)
 
     def refuse(self, point: Point, option: str) -> None:
         """Have an option of a point not run until what was found has moved."""
@@ -71,8 +75,7 @@ class Reoptimizer:
 
     def profiled(self) -> list[Point]:
         """Return the points whose policies have found something that is to be stored."""
-        known = self._policies.items()
-        return [p for p, policy in known if isinstance(policy, Modelled) and policy.probes]
+        return [point for point, policy in self._policies.items() if policy.probes]
 
     def decided(self, point: Point) -> Sequence[Observation]:
         """Return what the last proposal of a point has decided, once."""
@@ -114,7 +117,7 @@ class Reoptimizer:
 
     def asked_of_answers(self) -> set[str | None]:
         """Return the queries whose points `answer` are to be asked now; None for all."""
-        return set()
+        return self._asked
 
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
@@ -137,11 +140,23 @@ class Reoptimizer:
         policy = self._policies.get(point)
         if policy is None and point.name in POLICIES:
             policy = self._policies[point] = POLICIES[point.name](self._budget)
-            if isinstance(policy, Modelled):
-                self._restore(point, policy)
+            self._restore(point, policy)
         return policy
 
-    def _restore(self, point: Point, policy: Modelled) -> None:
+    def answering(self, query: str) -> Answering:
+        """Return the policy of the point `answer` of a query."""
+        policy = self.policy(Point(ANSWER, query))
+        assert isinstance(policy, Answering)
+        return policy
+
+    def answered(self, query: str) -> None:
+        """Take note that more is known of the point `answer` of a query."""
+        if self.answering(query).wants_change:
+            self._asked.add(query)
+        else:
+            self._asked.discard(query)
+
+    def _restore(self, point: Point, policy: Policy) -> None:
         stored = self._profiles.get(point)
         if stored is None:
             return
@@ -153,10 +168,12 @@ class Reoptimizer:
                 f"is not what was written: {error!r}",
                 hint="delete the row; the point is then profiled anew",
             ) from error
-        policy.regions.seen.extend(self._seen.get(point, ()))
+        if isinstance(policy, Modelled):
+            policy.regions.seen.extend(self._seen.get(point, ()))
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""
+        self._asked.discard(owner)
         self._policies = {p: policy for p, policy in self._policies.items() if p.owner != owner}
         self._profiles = {p: text for p, text in self._profiles.items() if p.owner != owner}
         self._seen = {p: seen for p, seen in self._seen.items() if p.owner != owner}

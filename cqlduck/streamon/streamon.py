@@ -11,6 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
 from cqlduck.rewrite.plan.orders import Order, Site, order_of
 from cqlduck.rewrite.plan.segments import CACHES, Caches, Caching, caching_of_text
+from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
@@ -21,6 +22,7 @@ from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
+from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import notes, points, threads
@@ -61,6 +63,7 @@ class Chosen:
         instant: The frontier before it.
         wants_steps: Whether the tick is to say what each of its statements took.
         asked: What is chosen where there are orders.
+        most_instants: At how many instants of change it may be answered anew; None is any.
     """
 
     form: Form
@@ -71,6 +74,7 @@ class Chosen:
     instant: Instant | None
     wants_steps: bool
     asked: tuple[Asked, ...] = ()
+    most_instants: int | None = None
 
     @property
     def probes(self) -> list[Wanted]:
@@ -224,7 +228,7 @@ class StreaMon:
         chosen = Chosen(
             Form(single, staged, orders, caches),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
-            ordered,
+            ordered, self._most_instants(query, facts) if query.is_anew else None,
         )  # fmt: skip
         self._spend(chosen, query, time.perf_counter() - started)
         return chosen
@@ -272,6 +276,9 @@ class StreaMon:
                 )
             self.executor.measured(chosen.stages, option, seconds, avoidable)
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
+        if ran.rows or chosen.facts.elements:
+            option = RECOMPUTED if query.is_anew else INCREMENTAL
+            self.executor.answered(query.name, chosen.facts, option, seconds)
         took = time.perf_counter() - started
         self._spend(chosen, query, took)
         if chosen.wants_steps:
@@ -283,6 +290,46 @@ class StreaMon:
         """Return the queries whose points `answer` may not be as they stand; None for all."""
         return self.executor.wished(points.ANSWER) | self.reoptimizer.asked_of_answers()
 
+    def wants_rehearsal(self, query: Query, facts: Facts) -> float | None:
+        """Return how long the other plan of a query may be rehearsed; None for not at all.
+
+        Args:
+            query: The query, behind a tick.
+            facts: What was known of the tick.
+        """
+        point = Point(points.ANSWER, query.name)
+        if not self.executor.adapts or query.is_anew or self.executor.is_wanted(point):
+            return None
+        started = time.perf_counter()
+        seconds = self.reoptimizer.answering(query.name).wants_rehearsal(facts)
+        self.budget.looking += time.perf_counter() - started
+        return seconds
+
+    def _most_instants(self, query: Query, facts: Facts) -> int | None:
+        """Return at how many instants of change a query may be answered anew; None is any."""
+        if self.executor.is_wanted(Point(points.ANSWER, query.name)):
+            return None
+        return self.reoptimizer.answering(query.name).most_instants(facts)
+
+    def too_many(self, query: Query, instants: int) -> None:
+        """Have a query return of which a tick is undone that has many instants of change."""
+        self.reoptimizer.answering(query.name).instants = instants
+        self.reoptimizer.answered(query.name)
+
+    def rehearsed(self, query: Query, facts: Facts, found: Rehearsed) -> None:
+        """Take note of what a rehearsal has found."""
+        self.executor.rehearsed(query.name, facts, found)
+
+    def rehearsal_exceeded(self, query: Query, seconds: float) -> None:
+        """Take note of a rehearsal that took too long, so that the tick is undone."""
+        self.reoptimizer.answering(query.name).exceeded(seconds)
+
+    def cannot_go(self, query: Query, reason: str, seconds: float) -> None:
+        """Take note of why a query cannot go to its other plan, and how long it took to know."""
+        self.budget.looking += seconds
+        self.reoptimizer.answering(query.name).refusal = reason
+        self.reoptimizer.answered(query.name)
+
     def refreshed(self, query: Query, seconds: float) -> None:
         """Take note of a query that has another plan from now on.
 
@@ -290,6 +337,9 @@ class StreaMon:
             query: The query.
             seconds: How long it took to fill what that keeps.
         """
+        option = RECOMPUTED if query.is_anew else INCREMENTAL
+        self.reoptimizer.answering(query.name).went(option, seconds)
+        self.reoptimizer.answered(query.name)
         self.executor.ledger.filled(Point(points.ANSWER, query.name), 1, seconds)
         self.profiler.replanned(query.name)
         self._sites.forget(query.name)

@@ -1,0 +1,390 @@
+"""The policy of `answer`: whether a query is kept up incrementally, or answered anew.
+
+What a tick takes is measured with the option that stands. What it would take with the other one is
+
+* answered anew: rehearsed (`state.rehearsal`). Its statements run once behind a tick and write
+  nothing, so no switch is needed to know. Then a tick takes `fixed` + n · `each` at n instants of
+  change, how many elements come. If ticks take more after a switch than was rehearsed, what is
+  rehearsed later is multiplied by that;
+* incremental: what ticks of about as many elements took when it stood, in between linear in the
+  elements. If that was long ago, it is looked at again, where the budget affords to go and return.
+
+A switch costs a fill each way, and the next ticks may be like those before, or not. So the two
+options are a task system of two states: regret is the time that the other option would have saved
+since the last switch, never below zero. If it exceeds what it costs to go there and back, the
+query goes. Whatever comes, all ticks and switches together take no more than three times what the
+best sequence of options would have taken (Borodin, Linial, Saks: An optimal on-line algorithm for
+metrical task systems, JACM 39 (4), 1992, for two states), as far as what is expected is right.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
+from cqlduck.state.observations import CONFIRMED, RETURNED, Observation
+from cqlduck.state.probing import Found
+from cqlduck.state.rehearsal import Rehearsed
+from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.decisions import Switch, size_class
+from cqlduck.streamon.points import Facts
+from cqlduck.streamon.policy import Policy
+from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
+from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, Proposal
+
+LEAST_SPENT = 0.5
+"""How many seconds the ticks of a query have to have taken before it is rehearsed."""
+
+TOO_SLOW = 4.0
+"""Of how many times the best known nothing is tried."""
+
+FIRST_BUDGETS = 5.0
+"""How many times the budget may be spent on the first rehearsal."""
+
+READ_ROWS_PER_SECOND = 5e7
+"""About how many rows of its inputs DuckDB reads in a second, before anything is known."""
+
+COMPILING_SECONDS = 0.03
+"""What it is expected to take to compile the other plan."""
+
+LEAST_GAIN = 0.1
+"""Which part of a tick the other option has to save, or it saves nothing."""
+
+RETURNING_RATIO = 2.0
+"""How many times the time to return a tick of many instants may take that is answered anew."""
+
+LEAST_INSTANTS = 8
+"""At so many instants of change a tick is always answered anew."""
+
+REMEMBERED_TICKS = 256
+"""Of how many ticks before the first rehearsal it is known what they took."""
+
+
+@dataclass(frozen=True)
+class Took:
+    """What a tick took.
+
+    Attributes:
+        single: Whether it had one instant.
+        elements: How many elements came.
+        seconds: How long it took, or what such ticks take.
+        runs: How many of the last ticks say so.
+    """
+
+    single: bool
+    elements: int
+    seconds: float
+    runs: int = 0
+
+
+@dataclass
+class Answering(Policy):
+    """The policy of the point `answer` of a query.
+
+    Attributes:
+        budget: What rehearsals and looking again may cost.
+        probes: How many rehearsals there were.
+        spent: How many seconds the ticks have taken since the last switch.
+        regret: How many seconds the other option would have saved since then.
+        refusal: Why the query cannot go to the other option, or None.
+        rehearsed: What was rehearsed last of ticks of one instant, and of several, with how many
+            elements each had.
+        going: What it took to go to an option last.
+        left: In how many ticks the other option is rehearsed, or looked at, again.
+        interval: How many these were.
+        option: The option that stands.
+        instants: How many instants of change a tick has that was undone for them, or None.
+    """
+
+    budget: Budget
+    probes: int = 0
+    spent: float = 0.0
+    regret: float = 0.0
+    refusal: str | None = None
+    rehearsed: dict[bool, tuple[int, Rehearsed]] = field(default_factory=dict)
+    going: dict[str, float] = field(default_factory=dict)
+    left: int = 0
+    interval: int = field(default_factory=lambda: FIRST_LOOK)
+    option: str = INCREMENTAL
+    instants: int | None = None
+    _known: dict[int, tuple[int, Statistics]] = field(default_factory=dict)
+    _unjudged: deque[Took] = field(default_factory=partial(deque, maxlen=REMEMBERED_TICKS))
+    _factor: float = 1.0
+    _last: Took | None = None
+    _switch: Switch | None = None
+    _is_corrected: bool = False
+    _decided: list[Observation] = field(default_factory=list)
+
+    def default(self, facts: Facts) -> str:
+        """Return the option of a tick before anything is known of such ticks."""
+        return INCREMENTAL
+
+    # -- what is known ----------------------------------------------------------------------------
+
+    def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
+        """Take note of a tick in which something happened."""
+        if option != self.option:
+            self._turned(option)
+        if facts.elements is None or seconds is None or facts.is_first:
+            return
+        elements, known = self._known.setdefault(
+            size_class(facts.elements), (facts.elements, Statistics())
+        )
+        known.record(option, seconds)
+        self._known[size_class(facts.elements)] = (elements + facts.elements) // 2, known
+        usual = known.median(option)
+        if usual is None:
+            return
+        self.spent += seconds
+        self._last = Took(facts.is_single, facts.elements, usual, known.runs(option))
+        self._judge(self._last)
+        self._confirm(known)
+        self.left = max(self.left - 1, 0)
+
+    def _judge(self, tick: Took) -> None:
+        """Compare a tick with what it would have taken with the other option."""
+        other = self.expected(self.other, tick.single, tick.elements)
+        if other is not None:
+            self.regret = max(0.0, self.regret + tick.seconds - (1 + LEAST_GAIN) * other)
+        elif self.option == INCREMENTAL:
+            self._unjudged.append(tick)
+
+    @property
+    def other(self) -> str:
+        """The option that does not stand."""
+        return RECOMPUTED if self.option == INCREMENTAL else INCREMENTAL
+
+    def expected(self, option: str, single: bool, elements: int) -> float | None:
+        """Return what a tick is expected to take with an option, or None."""
+        if option == INCREMENTAL:
+            return self._incremental(elements)
+        found = self.rehearsed.get(single)
+        if found is None:
+            return None
+        of, one = found
+        instants = 1.0 if single else max(one.instants * elements / max(of, 1), 1.0)
+        return self._factor * (one.fixed + instants * one.each)
+
+    def _incremental(self, elements: int) -> float | None:
+        """Return what a tick took when the query was kept up incrementally, or None."""
+        measured = sorted(
+            (of, seconds)
+            for of, known in self._known.values()
+            for seconds in [known.median(INCREMENTAL)]
+            if seconds is not None
+        )
+        if not measured:
+            return None
+        below = [one for one in measured if one[0] <= elements]
+        above = [one for one in measured if one[0] >= elements]
+        if not below:
+            return above[0][1]
+        (few, low), (many, high) = below[-1], (above[0] if above else (0, 0.0))
+        if not above:
+            return low * elements / max(few, 1)
+        return low + (high - low) * (elements - few) / max(many - few, 1)
+
+    # -- rehearsing -------------------------------------------------------------------------------
+
+    def wants_rehearsal(self, facts: Facts) -> float | None:
+        """Return how long a rehearsal may take behind the tick that has just run; None for none."""
+        last = self._last
+        if self.option != INCREMENTAL or self.refusal is not None or self.spent < LEAST_SPENT:
+            return None
+        if self.left or not facts.elements or last is None or facts.elements != last.elements:
+            return None
+        found = self.rehearsed.get(facts.is_single)
+        self.left = FIRST_LOOK
+        if found is None:
+            asked = facts.stored() / READ_ROWS_PER_SECOND
+            takes = asked + (0.0 if self.rehearsed else COMPILING_SECONDS)
+        else:
+            asked, takes = found[1].tick, found[1].seconds
+        if asked > TOO_SLOW * last.seconds:
+            self.left = LAST_LOOK
+            return None
+        times = FIRST_BUDGETS if found is None else 1.0
+        if not self.budget.affords(takes, times):
+            self.left = 1
+            return None
+        self.left = self.interval
+        self.interval = min(2 * self.interval, LAST_LOOK)
+        return 2 * TOO_SLOW * last.seconds
+
+    def learn(self, facts: Facts, found: Rehearsed) -> None:
+        """Take note of what was rehearsed behind a tick, and judge the ticks before."""
+        assert facts.elements is not None
+        self.probes += 1
+        self.budget.looking += found.seconds
+        self.going.setdefault(RECOMPUTED, found.filling)
+        self.rehearsed[facts.is_single] = facts.elements, found
+        waiting, self._unjudged = self._unjudged, deque(maxlen=REMEMBERED_TICKS)
+        for tick in waiting:
+            self._judge(tick)
+
+    def exceeded(self, seconds: float) -> None:
+        """Take note of a rehearsal that was given up, and of the seconds that went into it."""
+        self.budget.looking += seconds
+        self.left = self.interval = LAST_LOOK
+
+    # -- proposing --------------------------------------------------------------------------------
+
+    @property
+    def wants_change(self) -> bool:
+        """Whether the other option has saved, in thought, what it costs to go there and back."""
+        return self.refusal is None and self._reason() is not None
+
+    def _reason(self) -> str | None:
+        """Return why the other option is to run from now on, or None if it is not."""
+        costs = self.cost(INCREMENTAL) + self.cost(RECOMPUTED)
+        last = self._last
+        if self.instants is not None:
+            return f"a tick has {self.instants} instants of change"
+        if last is None:
+            return None
+        if self.regret > costs and last.runs >= MEASURED_TICKS:
+            then = self.expected(self.other, last.single, last.elements)
+            expects = "" if then is None else f", {1e3 * then:.2f} ms with {self.other}"
+            return (
+                f"a tick takes {1e3 * last.seconds:.2f} ms{expects}: {1e3 * self.regret:.0f} ms "
+                f"lost so far, {1e3 * costs:.0f} ms to go there and back"
+            )
+        if self.option == RECOMPUTED and not self.left and self.budget.affords(costs):
+            return "looked at again"
+        return None
+
+    def most_instants(self, facts: Facts) -> int | None:
+        """Return at how many instants a tick may be answered anew at most; None is any.
+
+        At more of them it takes less to return, and to run the tick incrementally.
+        """
+        known = [found for _, found in self.rehearsed.values()]
+        each = max((found.each or found.tick for found in known), default=0.0) * self._factor
+        if self.refusal is not None or facts.elements is None or not each:
+            return None
+        returning = self.cost(INCREMENTAL) + (self._incremental(facts.elements) or 0.0)
+        return max(int(RETURNING_RATIO * returning / each), LEAST_INSTANTS)
+
+    def cost(self, option: str) -> float:
+        """Return what it takes to go to an option: as long as last time, else what is guessed."""
+        if option in self.going:
+            return self.going[option]
+        one = max((found.tick for _, found in self.rehearsed.values()), default=COMPILING_SECONDS)
+        # as many answers as there may be synopses
+        return one if option == RECOMPUTED else TOO_SLOW * one
+
+    def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+        """Return what the next tick is to run in place of what stands, or None."""
+        reason = None if now != self.option or self.refusal else self._reason()
+        last = self._last
+        if reason is None:
+            return None
+        if last is None:
+            return Proposal(self.other, False, reason)
+        then = self.expected(self.other, last.single, last.elements)
+        saves = None if then is None else last.seconds - then
+        returns = self._switch is not None
+        if returns:
+            self._observe(RETURNED, last.seconds)
+        return Proposal(self.other, False, reason, last.seconds, then, saves, returns=returns)
+
+    def went(self, option: str, seconds: float) -> None:
+        """Take note of a query that has gone to an option, and what that took."""
+        self.going[option] = seconds
+        if option == self.option:
+            return
+        last = self._last
+        if last is None:
+            self._turned(option)
+            return
+        expected = {
+            one: seconds
+            for one in (INCREMENTAL, RECOMPUTED)
+            for seconds in [self.expected(one, last.single, last.elements)]
+            if seconds is not None
+        }
+        before, size = self.option, size_class(last.elements)
+        self._turned(option)
+        self._switch = Switch(
+            before, last.seconds, option, size, expected.get(option), (), expected
+        )
+
+    def _turned(self, option: str) -> None:
+        """Begin anew with an option, which somebody else may have chosen."""
+        self.option, self.regret, self.spent, self.instants = option, 0.0, 0.0, None
+        self.left = self.interval = FIRST_LOOK
+        self._switch, self._last, self._is_corrected = None, None, False
+        self._unjudged.clear()
+        for _, known in self._known.values():
+            # what was measured of it before was of other data
+            known.seconds.pop(option, None)
+            known.warm.discard(option)
+
+    def _confirm(self, known: Statistics) -> None:
+        """Note what the option takes to which the query has gone, after some ticks like before."""
+        switch, last = self._switch, self._last
+        if switch is None or last is None or switch.size != size_class(last.elements):
+            return
+        taken = known.median(self.option)
+        if known.runs(self.option) < MEASURED_TICKS or taken is None:
+            return
+        if switch.after == RECOMPUTED and switch.expected and not self._is_corrected:
+            self._factor = max(self._factor * taken / switch.expected, 1.0)
+            self._is_corrected = True
+        if switch.seconds is None or taken <= (1 + LEAST_GAIN) * switch.seconds:
+            # else regret has it return, or not
+            self._observe(CONFIRMED, taken)
+
+    def _observe(self, outcome: str, taken: float) -> None:
+        switch = self._switch
+        assert switch is not None
+        self._switch = None
+        self._decided.append(
+            Observation(
+                (), switch.after, outcome, switch.seconds, switch.expected, taken, switch.costs
+            )
+        )
+
+    def decided(self) -> Sequence[Observation]:
+        """Return what the last proposal has decided, once."""
+        found, self._decided = self._decided, []
+        return found
+
+    # -- what is stored ---------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return what was found, as values that JSON has; all of it is bounded."""
+        return {
+            "probes": self.probes,
+            "spent": self.spent,
+            "regret": self.regret,
+            "rehearsed": [
+                [single, of, asdict(found)] for single, (of, found) in self.rehearsed.items()
+            ],
+            "going": self.going,
+            "left": self.left,
+            "interval": self.interval,
+            "option": self.option,
+            "known": [
+                [size, of, {option: [*some] for option, some in known.seconds.items()}]
+                for size, (of, known) in self._known.items()
+            ],
+            "factor": self._factor,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on with what was found before the database was closed; see `state`."""
+        self.probes, self.spent, self.regret = state["probes"], state["spent"], state["regret"]
+        for single, of, found in state["rehearsed"]:
+            self.rehearsed[bool(single)] = of, Rehearsed(**found)
+        self.going, self.option = dict(state["going"]), state["option"]
+        self.left, self.interval, self._factor = state["left"], state["interval"], state["factor"]
+        for size, of, options in state["known"]:
+            known = Statistics()
+            for option, seconds in options.items():
+                known.seconds[option] = deque(seconds, maxlen=MEASURED_TICKS)
+            self._known[size] = of, known
