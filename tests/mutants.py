@@ -2084,7 +2084,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "before = Instant(begin - 1)", "before = begin",
          SEMANTICS + "integer_time_begins_at_0"),
         ("a relation's past is read at no registration",
-         "\"low\": NEVER if first else before", "\"low\": before",
+         "return {**values, \"low\": NEVER} if first else values", "return values",
          SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
         ("stream elements from before a query count",
          "\"since\": NEVER if query.since is None else query.since", "\"since\": NEVER",

@@ -115,7 +115,7 @@ def test_ticks_of_other_sizes_lie_between_those_that_were_measured(policy: Answe
 def go(policy: Answering) -> None:
     option = proposed(policy)
     assert option is not None
-    policy.went(option, 1.0)
+    policy.switched(option, 1.0)
 
 
 def test_one_that_takes_less_is_confirmed(policy: Answering) -> None:
@@ -141,7 +141,7 @@ def test_one_that_takes_more_than_was_rehearsed_returns_and_is_remembered(
     assert proposed(policy) == INCREMENTAL
     (seen,) = policy.decided()
     assert (seen.option, seen.outcome, seen.measured) == (RECOMPUTED, RETURNED, 3.0)
-    policy.went(INCREMENTAL, 1.0)
+    policy.switched(INCREMENTAL, 1.0)
     see(policy, 1.0, 4)
     # six times what was rehearsed
     policy.learn(facts(), found(0.5))
@@ -388,7 +388,7 @@ def test_it_returns_for_a_tick_of_many_instants(monkeypatch: pytest.MonkeyPatch)
             bring(con, (2, [{"a": 1, "v": 1, "t": 2}], []))
             bring(beside, (2, [{"a": 1, "v": 1, "t": 2}], []))
             policy.learn(facts(), Rehearsed(0.0, 1.0, 1, 0.0, 1e-9))
-            policy.regret, policy._last = 1e9, answering.Took(True, 1, 1.0, 3)
+            policy.regret, policy._last = 1e9, answering.JudgedTick(True, 1, 1.0, 3)
             engine.streamon.reoptimizer.answered("sums")
             if is_pinned:
                 con.pin(ANSWER, RECOMPUTED, "sums")

@@ -65,7 +65,7 @@ REMEMBERED_TICKS = 256
 
 
 @dataclass(frozen=True)
-class Took:
+class JudgedTick:
     """What a tick took.
 
     Attributes:
@@ -112,9 +112,9 @@ class Answering(Policy):
     option: str = INCREMENTAL
     instants: int | None = None
     _known: dict[int, tuple[int, Statistics]] = field(default_factory=dict)
-    _unjudged: deque[Took] = field(default_factory=partial(deque, maxlen=REMEMBERED_TICKS))
+    _unjudged: deque[JudgedTick] = field(default_factory=partial(deque, maxlen=REMEMBERED_TICKS))
     _factor: float = 1.0
-    _last: Took | None = None
+    _last: JudgedTick | None = None
     _switch: Switch | None = None
     _is_corrected: bool = False
     _decided: list[Observation] = field(default_factory=list)
@@ -140,12 +140,12 @@ class Answering(Policy):
         if usual is None:
             return
         self.spent += seconds
-        self._last = Took(facts.is_single, facts.elements, usual, known.runs(option))
+        self._last = JudgedTick(facts.is_single, facts.elements, usual, known.runs(option))
         self._judge(self._last)
         self._confirm(known)
         self.left = max(self.left - 1, 0)
 
-    def _judge(self, tick: Took) -> None:
+    def _judge(self, tick: JudgedTick) -> None:
         """Compare a tick with what it would have taken with the other option."""
         other = self.expected(self.other, tick.single, tick.elements)
         if other is not None:
@@ -292,7 +292,7 @@ class Answering(Policy):
             self._observe(RETURNED, last.seconds)
         return Proposal(self.other, False, reason, last.seconds, then, saves, returns=returns)
 
-    def went(self, option: str, seconds: float) -> None:
+    def switched(self, option: str, seconds: float) -> None:
         """Take note of a query that has gone to an option, and what that took."""
         self.going[option] = seconds
         if option == self.option:

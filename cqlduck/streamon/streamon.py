@@ -338,7 +338,7 @@ class StreaMon:
             seconds: How long it took to fill what that keeps.
         """
         option = RECOMPUTED if query.is_anew else INCREMENTAL
-        self.reoptimizer.answering(query.name).went(option, seconds)
+        self.reoptimizer.answering(query.name).switched(option, seconds)
         self.reoptimizer.answered(query.name)
         self.executor.ledger.filled(Point(points.ANSWER, query.name), 1, seconds)
         self.profiler.replanned(query.name)
