@@ -174,7 +174,7 @@ def separate(database: Database, member: Query) -> None:
     """
     log = f"cql_state.{quoted(member.changes)}"
     source = f"FROM {log}"
-    if member.projection and member.kind == "relation":
+    if member.projection:
         listed = ", ".join(quoted(c.name) for c in member.columns)
         source = (
             f"SELECT {listed}, _ts, CAST(sum(_weight) AS BIGINT) AS _weight FROM {log} "

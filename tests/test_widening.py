@@ -241,15 +241,27 @@ def test_explain_says_what_a_query_shows(con) -> None:
     assert "dropped, of _cql_family_1: operator 0" in text
 
 
-@pytest.mark.parametrize("name", ["q0", "q1", "q2"])
-def test_a_member_leaves_with_what_it_shows(name: str) -> None:
-    """Its log is net from then on, as that of its plan is; who reads it goes on."""
+STREAMS = [set_ for set_ in WIDENED if "Rstream" in set_[0] or "Istream" in set_[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "bodies"),
+    [
+        *((f"q{n}", WIDENED[2][1:]) for n in range(3)),
+        *((f"q{n}", set_) for set_ in STREAMS for n in range(len(set_))),
+    ],
+)
+def test_a_member_leaves_with_what_it_shows(name: str, bodies: list[str]) -> None:
+    """Its log is as that of its plan is from then on; who reads it goes on."""
     found = []
     for sharing in (True, False):
         with cqlduck.connect(sharing=sharing) as con:
             con.execute(SCRIPT)
-            register(con, *WIDENED[2][1:])
-            con.execute(f"CREATE CONTINUOUS QUERY reader AS SELECT count(*) AS n FROM {name}")
+            register(con, *bodies)
+            window = "" if con.engine.query(name).kind == "relation" else " [RANGE 2]"
+            con.execute(
+                f"CREATE CONTINUOUS QUERY reader AS SELECT count(*) AS n FROM {name}{window}"
+            )
             run(con)
             con.execute(f"ALTER CONTINUOUS QUERY {name} SET (sharing = false)")
             assert con.engine.query(name).family is None
