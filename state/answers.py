@@ -167,14 +167,17 @@ def drop_member(database: Database, member: Query, *, keep_log: bool = False) ->
     database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(member.changes)}")
 
 
-def separate(database: Database, member: Query) -> None:
+def separate(database: Database, member: Query, *, is_net: bool) -> None:
     """Let the log of a member be a table of its own, with what its view has shown so far.
 
-    It is as net as the log of its own plan would be.
+    Args:
+        database: The database, inside a transaction.
+        member: The member.
+        is_net: Whether no two elements in it may have the same tuple and instant.
     """
     log = f"cql_state.{quoted(member.changes)}"
     source = f"FROM {log}"
-    if member.projection:
+    if member.projection and is_net:
         listed = ", ".join(quoted(c.name) for c in member.columns)
         source = (
             f"SELECT {listed}, _ts, CAST(sum(_weight) AS BIGINT) AS _weight FROM {log} "

@@ -266,10 +266,8 @@ def test_a_member_leaves_with_what_it_shows(name: str, bodies: list[str]) -> Non
             con.execute(f"ALTER CONTINUOUS QUERY {name} SET (sharing = false)")
             assert con.engine.query(name).family is None
             elements = con.sql(f"FROM cql_state.changes_{name}").fetchall()
-            tuples = [element[:-1] for element in elements]
-            assert len(set(tuples)) == len(tuples)
             run(con, 20)
-            found.append(told(con))
+            found.append((sorted(elements, key=repr), told(con)))
     assert found[0] == found[1]
 
 

@@ -329,7 +329,9 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     assert family is not None
     engine.output_buffer.store(family)
     if keep_log:
-        answers.separate(base, member)
+        # two tuples of a family may be the same of a member
+        is_net = member.kind == "relation" or engine.recompile(member).is_net
+        answers.separate(base, member, is_net=is_net)
     answers.drop_member(base, member, keep_log=keep_log)
     catalog_rows.delete(base, member)
     known.remove(member)
