@@ -208,6 +208,25 @@ def _take_order(tree: exp.Query) -> exp.Order | None:
     return order
 
 
+def _refuse_position(value: exp.Expr, order: exp.Order, columns: int) -> None:
+    """Refuse a literal in ORDER BY that is no position of a column.
+
+    Raises:
+        BindError: It is none.
+    """
+    inner = value.unnest()
+    literal = inner.this if isinstance(inner, exp.Neg) else inner
+    if not isinstance(literal, (exp.Literal, exp.Null, exp.Boolean)):
+        return
+    text = inner.sql("duckdb")
+    if not (text.isdecimal() and 1 <= int(text) <= columns):
+        raise BindError(
+            f"ORDER BY {text}: that is no position of a column",
+            hint=f"a literal in ORDER BY is a position, 1 to {columns} here; name the column",
+            offset=place_of(literal) or place_of(order),
+        )
+
+
 def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     """Return ORDER BY over the answer's columns.
 
@@ -229,6 +248,7 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
         value = term.this if isinstance(term, exp.Ordered) else term
         if value.sql("duckdb").upper() == "ALL":
             continue
+        _refuse_position(value, order, len(plan.columns))
         found = result.over(value)
         if found is not None and not any(True for _ in aggregate_calls(found, catalog.aggregates)):
             missing = [c for c in found.find_all(exp.Column) if c.name.lower() not in known]

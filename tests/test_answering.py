@@ -404,3 +404,49 @@ def test_it_returns_for_a_tick_of_many_instants(monkeypatch: pytest.MonkeyPatch)
             assert elements(con, "sums") == elements(beside, "sums")
             logged = con.sql("SELECT reason FROM cql.plan_log").fetchall()
             assert any("instants of change" in reason for (reason,) in logged) == (not is_pinned)
+
+
+def test_a_switch_whose_tick_is_undone_is_no_switch(policy: Answering) -> None:
+    see(policy, 1.0, 101)
+    policy.learn(facts(), found(0.5))
+    go(policy)
+    assert policy.option == RECOMPUTED
+    assert policy.propose(INCREMENTAL, answering.Statistics(), facts()) is None
+    assert policy.option == INCREMENTAL
+    assert policy.regret == 0.0
+    see(policy, 1.0, 100)
+    assert proposed(policy) == RECOMPUTED
+
+
+@pytest.mark.usefixtures("eager")
+def test_all_queries_return_for_a_tick_of_many_instants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time one of them is the first to have too many the others are undone with it."""
+    monkeypatch.setattr(answering.Answering, "wants_rehearsal", lambda *_: None)
+    names = ["sums", "comes", "goes"]
+    with made(names=names) as con, made(names=names) as beside:
+        for name in names:
+            con.pin(ANSWER, RECOMPUTED, name)
+        for now in (1, 2, 3):
+            for one in (con, beside):
+                bring(one, (now, [{"a": 1, "v": 2, "t": now}], [(1, 1, now, 1)]))
+        con.engine.streamon.executor.kept = replace(
+            con.engine.streamon.executor.kept,
+            choices={
+                point: replace(choice, chosen_by="measured")
+                for point, choice in con.engine.streamon.executor.kept.choices.items()
+                if point.ticks is not None
+            },
+        )
+        con.engine.streamon.executor._has_wishes = False
+        for name in names:
+            assert is_anew(con, name)
+            policy = con.engine.streamon.reoptimizer.answering(name)
+            policy.learn(facts(), Rehearsed(0.0, 1.0, 1, 0.0, 1e-9))
+            policy.regret, policy.left = 0.0, 99
+        rows = [{"a": 1, "v": 2, "t": t} for t in range(10, 40)]
+        for one in (con, beside):
+            bring(one, (50, rows, []))
+        for name in names:
+            assert not is_anew(con, name)
+            assert elements(con, name) == elements(beside, name)
+            assert con.engine.streamon.reoptimizer.answering(name).instants is None

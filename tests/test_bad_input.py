@@ -130,6 +130,14 @@ def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
         ("SELECT current_timestamp FROM s", cqlduck.BindError, ["current_timestamp"]),
         ("SELECT current_date FROM s", cqlduck.BindError, ["current_date"]),
         ("SELECT a FROM s ORDER BY random()", cqlduck.NotSupportedError, ["random"]),
+        # Positions that the answer has not.
+        ("SELECT a FROM s [ROWS 1] ORDER BY 2", cqlduck.BindError, ["ORDER BY 2", "1 to 1"]),
+        ("SELECT a FROM s [ROWS 1] ORDER BY a, (0) DESC", cqlduck.BindError, ["ORDER BY 0"]),
+        ("SELECT a FROM s [ROWS 1] ORDER BY -1", cqlduck.BindError, ["ORDER BY -1"]),
+        ("SELECT a FROM s [ROWS 1] ORDER BY 1.5", cqlduck.BindError, ["ORDER BY 1.5"]),
+        ("SELECT a FROM s [ROWS 1] ORDER BY 'a'", cqlduck.BindError, ["ORDER BY 'a'"]),
+        ("SELECT a FROM s [ROWS 1] ORDER BY NULL", cqlduck.BindError, ["ORDER BY NULL"]),
+        ("SELECT a FROM s ORDER BY 2", cqlduck.BindError, ["ORDER BY 2"]),
         ("SELECT count(*) FILTER (WHERE random() < 1) FROM s", cqlduck.NotSupportedError, []),
         ("SELECT a FROM s [ROWS 5 WHERE random() < 0.5]", cqlduck.NotSupportedError, ["random"]),
         # What is no stream or relation.

@@ -61,6 +61,8 @@ STATEMENTS = {
     "SELECT sum(x) AS x FROM temp.a GROUP BY ROLLUP (x)": [],
     "SELECT sum(x) AS x FROM temp.a GROUP BY GROUPING SETS ((x), ())": [],
     "SELECT 1 AS x FROM temp.a HAVING count(*) = 0": [],
+    "SELECT 1 AS x FROM temp.a HAVING true": [],
+    "SELECT x FROM temp.b WHERE EXISTS (SELECT 1 FROM temp.a HAVING true)": [["b"]],
     "SELECT 1 AS x FROM temp.a ORDER BY count(*)": [],
     "SELECT sum(x) OVER () AS x FROM temp.a": [["a"]],
     "SELECT sum(sum(x)) OVER () AS x FROM temp.a": [],

@@ -315,7 +315,7 @@ def leave(con: cqlduck.Connection, name: str) -> bool:
     return not refused
 
 
-SEEDS = 8
+SEEDS = 5
 """How many random scripts run each time; `pytest -m long tests/test_families.py` has more."""
 
 
@@ -340,7 +340,7 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         # else time is open until the first element comes
         pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
     instant, leaving = 0, random.Random(seed)
-    for _ in range(12):
+    for number in range(12):
         names = list(pair.both[1].queries)
         for name in names:
             if leaving.random() < 0.1:
@@ -363,7 +363,9 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
             pair.advance(instant)
         if rnd.random() < 0.1:
             pair.open()
-        pair.compare()
+        if number % 3 == 2:
+            # what is compared goes back to the beginning
+            pair.compare()
     problems = [row for row in pair.both[0].check().fetchall() if row[5] == "wrong"]
     assert not problems
     while left := list(pair.both[0].queries):
@@ -994,8 +996,10 @@ def members(con: cqlduck.Connection, body: str, count: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("is_read", [False, True])
-@pytest.mark.parametrize("body", [SHAPES[4], SHAPES[0], SHAPES[9], SHAPES[6]])
+@pytest.mark.parametrize(
+    ("body", "is_read"),
+    [(SHAPES[4], True), (SHAPES[0], False), (SHAPES[9], True), (SHAPES[6], False)],
+)
 def test_a_member_leaves_with_what_it_has(body: str, is_read: bool, tmp_path: Path) -> None:
     pair = Pair(tmp_path, {})
     pair.open()

@@ -252,7 +252,7 @@ EVERY = [
 @pytest.mark.parametrize("kind", ["", "LEFT", "ANTI", "raising"])
 def test_orders_change_no_answer(kind: str) -> None:
     found = []
-    for wish in (None, *EVERY):
+    for wish in (None, *(EVERY if not kind else EVERY[::2])):
         with cqlduck.connect() as con:
             con.execute(STREAMS)
             if kind == "raising":

@@ -6,6 +6,7 @@ right at every instant is what `test_sql_differential` says, with random queries
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from typing import Literal
 
@@ -156,12 +157,10 @@ def compared(
     body: str, recompute: Literal["allow", "always"] = "allow"
 ) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     """Return cqlduck with a query `q` over relations, and DuckDB with the same in tables."""
-    con, plain = cqlduck.connect(recompute=recompute), duckdb.connect()
+    con = cqlduck.connect(recompute=recompute)
     for name, (columns, rows) in TABLES.items():
         con.execute(f"CREATE RELATION {name} ({columns})")
-        plain.execute(f"CREATE TABLE {name} ({columns})")
         if rows:
-            plain.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
             con.append(name, rows[::2])
     con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
     con.advance(1)
@@ -169,7 +168,18 @@ def compared(
         if TABLES[name][1]:
             con.append(name, TABLES[name][1][1::2], at=at)
     con.advance(9)
-    return con, plain
+    return con, in_duckdb().cursor()
+
+
+@functools.cache
+def in_duckdb() -> duckdb.DuckDBPyConnection:
+    """Return DuckDB with the tables."""
+    made = duckdb.connect()
+    for name, (columns, rows) in TABLES.items():
+        made.execute(f"CREATE TABLE {name} ({columns})")
+        if rows:
+            made.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return made
 
 
 @pytest.mark.parametrize("body", [*BY_NAME, *UNPIVOTED, *PIVOTED, *MARKED])

@@ -15,12 +15,11 @@ import duckdb
 
 from cqlduck import failures
 from cqlduck.engine.core import log
-from cqlduck.engine.ticking import Ticking, of_the_query
+from cqlduck.engine.ticking import RETRIED, Ticking, of_the_query
 from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, arrived, catalog_rows
 from cqlduck.state.catalog import Query
-from cqlduck.state.filling import LimitExceeded
 
 Result = TypeVar("Result")
 
@@ -146,7 +145,7 @@ class Failing(Ticking):
     def _try_alone(self, name: str, until: Instant) -> Exception | None:
         while True:
             try:
-                with contextlib.suppress(LimitExceeded), self.changing():
+                with contextlib.suppress(*RETRIED), self.changing():
                     self.streamon.give_up()
                     self._advance(self._alone(name, until), until)
                     return None

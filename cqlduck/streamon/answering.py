@@ -97,7 +97,7 @@ class Answering(Policy):
         left: In how many ticks the other option is rehearsed, or looked at, again.
         interval: How many these were.
         option: The option that stands.
-        instants: How many instants of change a tick has that was undone for them, or None.
+        instants: How many instants of change the tick has that was undone for them, until it ends.
     """
 
     budget: Budget
@@ -242,7 +242,7 @@ class Answering(Policy):
         """Return why the other option is to run from now on, or None if it is not."""
         costs = self.cost(INCREMENTAL) + self.cost(RECOMPUTED)
         last = self._last
-        if self.instants is not None:
+        if self.instants is not None and self.option == RECOMPUTED:
             return f"a tick has {self.instants} instants of change"
         if last is None:
             return None
@@ -264,9 +264,15 @@ class Answering(Policy):
         """
         known = [found for _, found in self.rehearsed.values()]
         each = max((found.each or found.tick for found in known), default=0.0) * self._factor
-        if self.refusal is not None or facts.elements is None or not each:
+        if self.refusal is not None or self.instants is not None or not each:
+            # it could not return, or has not
             return None
-        returning = self.cost(INCREMENTAL) + (self._incremental(facts.elements) or 0.0)
+        if facts.elements is None:
+            measured = [known.median(INCREMENTAL) or 0.0 for _, known in self._known.values()]
+            tick = max(measured, default=0.0)
+        else:
+            tick = self._incremental(facts.elements) or 0.0
+        returning = self.cost(INCREMENTAL) + tick
         return max(int(RETURNING_RATIO * returning / each), LEAST_INSTANTS)
 
     def cost(self, option: str) -> float:
@@ -279,7 +285,10 @@ class Answering(Policy):
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
-        reason = None if now != self.option or self.refusal else self._reason()
+        if now != self.option:
+            # the tick is undone in which it went
+            self._turned(now)
+        reason = None if self.refusal else self._reason()
         last = self._last
         if reason is None:
             return None
@@ -315,7 +324,7 @@ class Answering(Policy):
 
     def _turned(self, option: str) -> None:
         """Begin anew with an option, which somebody else may have chosen."""
-        self.option, self.regret, self.spent, self.instants = option, 0.0, 0.0, None
+        self.option, self.regret, self.spent = option, 0.0, 0.0
         self.left = self.interval = FIRST_LOOK
         self._switch, self._last, self._is_corrected = None, None, False
         self._unjudged.clear()

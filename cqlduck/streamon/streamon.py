@@ -26,6 +26,7 @@ from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import notes, points, threads
+from cqlduck.streamon.answering import Answering
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.caching import fill_limit
 from cqlduck.streamon.executor import Choices, Executor
@@ -131,6 +132,7 @@ class StreaMon:
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
         self._exceeded: list[tuple[Asked, LimitExceeded, Instant | None]] = []
+        self._returning: list[Answering] = []
         self._sites = Sites(self.executor)
         self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
@@ -313,7 +315,9 @@ class StreaMon:
 
     def too_many(self, query: Query, instants: int) -> None:
         """Have a query return of which a tick is undone that has many instants of change."""
-        self.reoptimizer.answering(query.name).instants = instants
+        policy = self.reoptimizer.answering(query.name)
+        policy.instants = instants
+        self._returning.append(policy)
         self.reoptimizer.answered(query.name)
 
     def rehearsed(self, query: Query, facts: Facts, found: Rehearsed) -> None:
@@ -394,6 +398,9 @@ class StreaMon:
         """
         self.budget.ticks += seconds
         self._turns.ended()
+        for policy in self._returning:
+            policy.instants = None
+        self._returning.clear()
         if self._exceeded:
             self._exceeded, self.executor.barred = [], frozenset()
         seconds /= max(queries, 1)

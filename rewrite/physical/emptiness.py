@@ -161,6 +161,8 @@ def _has_row_over_nothing(select: exp.Select) -> bool:
         keys = group.expressions
         others = any(value for name, value in group.args.items() if name != "expressions")
         return others or not keys or any(isinstance(key, _SETS) for key in keys)
+    if select.args.get("having") is not None:
+        return True
     parts: Iterator[exp.Expr] = select.iter_expressions()
     stack = [node for node in parts if not isinstance(node, _TUPLEWISE)]
     while stack:
