@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import Token, Tokenizer, TokenType
 
 from cqlduck.errors import ParseError
 
@@ -78,8 +78,7 @@ def refuse_nested_with(text: str) -> None:
     if len(_WITH.findall(text)) <= MOST_NESTED:
         return
     inside: list[bool] = []
-    tokens = tokenize(text)
-    for token, following in pairwise(tokens):
+    for token, following in pairwise(_inside_commands(text)):
         if token.token_type == TokenType.L_PAREN:
             inside.append(following.token_type == TokenType.WITH)
         elif token.token_type == TokenType.R_PAREN and inside:
@@ -91,6 +90,29 @@ def refuse_nested_with(text: str) -> None:
                 text=text,
                 offset=following.start,
             )
+
+
+def _inside_commands(text: str) -> list[Token]:
+    """Return the tokens of a text, also of what stands behind EXPLAIN, PREPARE and their kin.
+
+    To sqlglot these are commands, and what follows one is a single string.
+    """
+    tokens = tokenize(text)
+    while True:
+        command = next(
+            (
+                token
+                for token, following in pairwise(tokens)
+                if token.token_type in Tokenizer.COMMANDS
+                and following.token_type == TokenType.STRING
+            ),
+            None,
+        )
+        if command is None:
+            return tokens
+        blank = " " * (command.end + 1 - command.start)
+        text = f"{text[: command.start]}{blank}{text[command.end + 1 :]}"
+        tokens = tokenize(text)
 
 
 def token_like(kind: TokenType, text: str, like: Token) -> Token:
