@@ -117,8 +117,8 @@ def rehearse(
 
 
 def _made(steps: tuple[Step, ...]) -> set[str]:
-    """Return the temporary tables that are of this plan alone."""
-    return {step.makes for step in steps if step.makes is not None and step.shared is None}
+    """Return the temporary tables of a plan."""
+    return {step.makes for step in steps if step.makes is not None}
 
 
 def _run(
@@ -145,11 +145,9 @@ def _run(
 def _execute(
     database: Database, tables: Tables, step: Step, values: Mapping[str, int | None]
 ) -> None:
-    """Run a statement, also if what it makes is there from this tick: that took its time there."""
+    # other queries of the tick would read what is made here
+    assert step.shared is None
     assert step.makes is not None
     given = {name: values[name] for name in step.parameters}
     written = sum(int(row[0]) for row in database.execute(step.sql, given))
     tables.wrote(step.makes, written, step.sql if step.is_new else None)
-    if step.shared is not None:
-        known = (values[name] for name in sorted(step.shared.parameters))
-        tables.note(step.shared.table, tuple(int(one or 0) for one in known), written)

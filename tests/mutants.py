@@ -163,9 +163,9 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/rehearsal.py",
         (
-            "other queries read what was rehearsed",
-            "tables.note(step.shared.table, tuple(int(one or 0) for one in known), written)",
-            "assert known",
+            "what a rehearsal has made stays",
+            "tables.discard(made)",
+            "assert made",
             f"{ANSWERING}rehearsals_leave_nothing_behind",
         ),
         (
@@ -489,7 +489,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/answers.py",
         ("a member leaves with elements that cancel",
-         'if member.projection and member.kind == "relation":', "if False:",
+         "if member.projection and is_net:", "if False:",
          WIDENING + "a_member_leaves_with_what_it_shows"),
     ),
     *_of(
