@@ -262,6 +262,10 @@ def test_rehearsals_leave_nothing_behind(
         assert elements(con, name) == elements(beside, name)
         assert not is_anew(con, name)
     assert tables() == before
+    # temporary tables are those of the engine's own connection
+    mine = con.engine.database.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
+    assert len(mine) > len(before)
+    assert not [name for (name,) in mine if name.startswith("_cql_instants")]
     con.close()
     beside.close()
 
