@@ -14,7 +14,8 @@ options are a task system of two states: regret is the time that the other optio
 since the last switch, never below zero. If it exceeds what it costs to go there and back, the
 query goes. Whatever comes, all ticks and switches together take no more than three times what the
 best sequence of options would have taken (Borodin, Linial, Saks: An optimal on-line algorithm for
-metrical task systems, JACM 39 (4), 1992, for two states), as far as what is expected is right.
+metrical task systems, JACM 39 (4), 1992, for two states), as far as what is expected is right, and
+but for savings that are too small to count (`LEAST_GAIN`).
 """
 
 from __future__ import annotations
