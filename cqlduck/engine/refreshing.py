@@ -27,7 +27,6 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import Query
-from cqlduck.state.choices import Point
 from cqlduck.state.contents import Frontier
 from cqlduck.state.rehearsal import RehearsalExceeded, RehearsalFailed, rehearse
 from cqlduck.state.reusable import Tables
@@ -129,6 +128,9 @@ class Refreshing(Core):
         """
         super().pin(point, option, owner)
         if point == ANSWER:
+            for query in self.catalogue.running:
+                if query.name in self.unfit_to_refresh:
+                    self.streamon.answers.may_go(query)
             self.unfit_to_refresh.clear()
             if owner is not None and option == RECOMPUTED:
                 query = self.query(owner)
@@ -147,16 +149,15 @@ class Refreshing(Core):
         """
         for query in self._asked():
             facts = Facts(refuses=functools.partial(self._refuses, query))
-            point = Point(ANSWER, query.name)
-            option = self.streamon.executor.choose(point, facts, query.frontier)
+            option = self.streamon.answers.choose(query, facts, query.frontier)
             if (option == RECOMPUTED) != query.is_anew and not self._refuses(query):
                 self._go(query)
             elif query.name in self.unfit_to_refresh:
-                self.streamon.cannot_go(query, self.unfit_to_refresh[query.name], 0.0)
+                self.streamon.answers.cannot_go(query, self.unfit_to_refresh[query.name], 0.0)
 
     def _asked(self) -> Iterator[Query]:
         """Yield the queries whose point `answer` may not be as it stands."""
-        asked = self.streamon.asked_of_answers()
+        asked = self.streamon.answers.asked()
         for query in self.catalogue.running:
             if query.is_anew or None in asked or query.name in asked:
                 began = query.begin_instant is not None and query.frontier is not None
@@ -232,13 +233,13 @@ class Refreshing(Core):
         Raises:
             RehearsalFailed: It took too long, or DuckDB fails.
         """
-        most = self.streamon.wants_rehearsal(query, facts)
+        most = self.streamon.answers.wants_rehearsal(query, facts)
         if most is None:
             return
         started = wall.perf_counter()
         if self._refuses(query):
             reason = self.unfit_to_refresh[query.name]
-            self.streamon.cannot_go(query, reason, wall.perf_counter() - started)
+            self.streamon.answers.cannot_go(query, reason, wall.perf_counter() - started)
             return
         both = self.plans_of(query)
         assert both.anew is not None
@@ -251,13 +252,13 @@ class Refreshing(Core):
         try:
             found = rehearse(self.database, frontier, content, self.tables, steps, values, most)
         except RehearsalExceeded:
-            self.streamon.rehearsal_exceeded(query, wall.perf_counter() - started)
+            self.streamon.answers.exceeded(query, wall.perf_counter() - started)
             raise
         except RehearsalFailed as error:
             self.unfit_to_refresh[query.name] = error.message
-            self.streamon.cannot_go(query, error.message, wall.perf_counter() - started)
+            self.streamon.answers.cannot_go(query, error.message, wall.perf_counter() - started)
             raise
-        self.streamon.rehearsed(query, facts, found)
+        self.streamon.answers.rehearsed(query, facts, found)
 
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""

@@ -300,7 +300,7 @@ class Ticking(Refreshing):
             self.streamon.exceeded(chosen, error)
             raise
         except TooManyInstants as error:
-            self.streamon.too_many(query, error.instants)
+            self.streamon.answers.too_many(query, error.instants)
             raise
         self.streamon.saw(chosen, query, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)

@@ -33,7 +33,7 @@ does not afford to count all queries of a tick, their weights say whose turn it 
 Every policy answers the same three questions (`policy`): before a tick what it would `propose` and
 what it `wants` profiled, after the tick what it `saw`.
 
-The imports inside the package go one way: `streamon` (what the engine calls) → `sites` →
-`executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` → `ordering` → `policy` →
-`trials` → `profiler` → `budget`, `decisions`, `ledger`, `points`, `regions`, `turns`.
+The imports inside the package go one way: `streamon` (what the engine calls) → `sites`,
+`answers` → `executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` → `ordering` →
+`policy` → `trials` → `profiler` → `budget`, `decisions`, `ledger`, `points`, `regions`, `turns`.
 """

@@ -22,11 +22,10 @@ from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
-from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import notes, points, threads
-from cqlduck.streamon.answering import Answering
+from cqlduck.streamon.answers import Answers
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.caching import fill_limit
 from cqlduck.streamon.executor import Choices, Executor
@@ -132,7 +131,8 @@ class StreaMon:
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
         self._exceeded: list[tuple[Asked, LimitExceeded, Instant | None]] = []
-        self._returning: list[Answering] = []
+        self.answers = Answers(self.executor)
+        """Whether queries are answered anew."""
         self._sites = Sites(self.executor)
         self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
@@ -230,7 +230,7 @@ class StreaMon:
         chosen = Chosen(
             Form(single, staged, orders, caches),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
-            ordered, self._most_instants(query, facts) if query.is_anew else None,
+            ordered, self.answers.most_instants(query, facts),
         )  # fmt: skip
         self._spend(chosen, query, time.perf_counter() - started)
         return chosen
@@ -280,59 +280,13 @@ class StreaMon:
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         if ran.rows or chosen.facts.elements:
             option = RECOMPUTED if query.is_anew else INCREMENTAL
-            self.executor.answered(query.name, chosen.facts, option, seconds)
+            self.answers.saw(query, chosen.facts, option, seconds)
         took = time.perf_counter() - started
         self._spend(chosen, query, took)
         if chosen.wants_steps:
             self.budget.counted(took)
 
     # -- whether queries are answered anew --------------------------------------------------------
-
-    def asked_of_answers(self) -> set[str | None]:
-        """Return the queries whose points `answer` may not be as they stand; None for all."""
-        return self.executor.wished(points.ANSWER) | self.reoptimizer.asked_of_answers()
-
-    def wants_rehearsal(self, query: Query, facts: Facts) -> float | None:
-        """Return how long the other plan of a query may be rehearsed; None for not at all.
-
-        Args:
-            query: The query, behind a tick.
-            facts: What was known of the tick.
-        """
-        point = Point(points.ANSWER, query.name)
-        if not self.executor.adapts or query.is_anew or self.executor.is_wanted(point):
-            return None
-        started = time.perf_counter()
-        seconds = self.reoptimizer.answering(query.name).wants_rehearsal(facts)
-        self.budget.looking += time.perf_counter() - started
-        return seconds
-
-    def _most_instants(self, query: Query, facts: Facts) -> int | None:
-        """Return at how many instants of change a query may be answered anew; None is any."""
-        if self.executor.is_wanted(Point(points.ANSWER, query.name)):
-            return None
-        return self.reoptimizer.answering(query.name).most_instants(facts)
-
-    def too_many(self, query: Query, instants: int) -> None:
-        """Have a query return of which a tick is undone that has many instants of change."""
-        policy = self.reoptimizer.answering(query.name)
-        policy.instants = instants
-        self._returning.append(policy)
-        self.reoptimizer.answered(query.name)
-
-    def rehearsed(self, query: Query, facts: Facts, found: Rehearsed) -> None:
-        """Take note of what a rehearsal has found."""
-        self.executor.rehearsed(query.name, facts, found)
-
-    def rehearsal_exceeded(self, query: Query, seconds: float) -> None:
-        """Take note of a rehearsal that took too long, so that the tick is undone."""
-        self.reoptimizer.answering(query.name).exceeded(seconds)
-
-    def cannot_go(self, query: Query, reason: str, seconds: float) -> None:
-        """Take note of why a query cannot go to its other plan, and how long it took to know."""
-        self.budget.looking += seconds
-        self.reoptimizer.answering(query.name).refusal = reason
-        self.reoptimizer.answered(query.name)
 
     def refreshed(self, query: Query, seconds: float) -> None:
         """Take note of a query that has another plan from now on.
@@ -342,9 +296,7 @@ class StreaMon:
             seconds: How long it took to fill what that keeps.
         """
         option = RECOMPUTED if query.is_anew else INCREMENTAL
-        self.reoptimizer.answering(query.name).switched(option, seconds)
-        self.reoptimizer.answered(query.name)
-        self.executor.ledger.filled(Point(points.ANSWER, query.name), 1, seconds)
+        self.answers.switched(query, option, seconds)
         self.profiler.replanned(query.name)
         self._sites.forget(query.name)
         self.kept = {name: forms for name, forms in self.kept.items() if name != query.name.lower()}
@@ -398,9 +350,7 @@ class StreaMon:
         """
         self.budget.ticks += seconds
         self._turns.ended()
-        for policy in self._returning:
-            policy.instants = None
-        self._returning.clear()
+        self.answers.ended()
         if self._exceeded:
             self._exceeded, self.executor.barred = [], frozenset()
         seconds /= max(queries, 1)
