@@ -25,20 +25,20 @@ class Progress:
         compiled: The queries' statements, by lower-case name.
         in_memory: Whether the database is in memory.
         excluded: The names of the queries that have just failed, and wait for their turn.
+        seen: Of queries: how many elements their inputs had in all at the last tick.
     """
 
     catalogue: Catalogue
     compiled: dict[str, Compiled]
     in_memory: bool
     excluded: frozenset[str] = frozenset()
+    seen: dict[str, int] = field(default_factory=dict)
     _above: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Of queries above those that are excluded: the names of these."""
-    _seen: dict[str, int] = field(default_factory=dict)
-    """Of queries: how many elements their inputs had in all at the last tick."""
 
     def recount(self) -> None:
         """Forget what was counted."""
-        self._seen.clear()
+        self.seen.clear()
 
     def exclude(self, names: Collection[str]) -> None:
         """Let only these queries have failed; they wait for their turn."""
@@ -221,11 +221,11 @@ class Progress:
 
         It is known if this tick and the last one go as far as they can.
         """
-        seen = self._seen.pop(query.name, None)
+        seen = self.seen.pop(query.name, None)
         if goal != self.target(query):
             return None
         count = sum(thing.next_seq for thing in self.catalogue.reading.inputs[query.name])
-        self._seen[query.name] = count
+        self.seen[query.name] = count
         # a query that begins reads no more than all
         if seen is None and query.begin_instant is None:
             return count

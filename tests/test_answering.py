@@ -317,6 +317,47 @@ def test_it_goes_by_what_was_rehearsed_and_says_why(monkeypatch: pytest.MonkeyPa
         assert view.fetchall() == [(True, 1)]
 
 
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Return how many elements came in the ticks that are judged."""
+    came: list[int | None] = []
+    saw = Answering.saw
+
+    def noting(policy: Answering, facts: Facts, option: str, seconds: float, other: Any) -> None:
+        came.append(facts.elements)
+        saw(policy, facts, option, seconds, other)
+
+    monkeypatch.setattr(Answering, "saw", noting)
+    return came
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_switch_does_not_forget_how_many_elements_came(
+    counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refreshing, "rehearse", lambda *_: Rehearsed(1e-9, 0, 1, 1e-9, 1e-9))
+    with made(names=["sums"]) as con:
+        went = []
+        for at in range(1, 9):
+            bring(con, (at, [{"a": 1, "v": 1, "t": at}], []))
+            went.append(is_anew(con, "sums"))
+        assert any(went)
+    assert counted == [1] * 8
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_tick_that_is_undone_counts_what_came_once(
+    counted: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Answering, "wants_rehearsal", too_long())
+    monkeypatch.setattr(refreshing, "rehearse", failing(RehearsalExceeded("it takes too long")))
+    with made(names=["sums"]) as con:
+        for at in range(1, 9):
+            bring(con, (at, [{"a": 1, "v": 1, "t": at}], []))
+    # once more for the tick that is undone
+    assert counted == [1] * 9
+
+
 def failing(error: Exception) -> Any:
     def rehearse(*_: Any) -> Rehearsed:
         raise error
@@ -336,6 +377,9 @@ def test_a_rehearsal_that_fails_leaves_the_query_as_it_was(
         assert elements(con, "sums") == elements(beside, "sums")
         assert con.engine.query("sums").state == "active"
         assert con.engine.streamon.reoptimizer.answering("sums").refusal == "DuckDB fails: no"
+        assert "-- answer: incremental, for the other plan cannot be had:\n--   DuckDB fails: no" in (
+            str(con.explain("sums"))
+        )
         con.pin(ANSWER, RECOMPUTED, "sums")
         bring(con, (99, [], []))
         assert is_anew(con, "sums")

@@ -55,6 +55,23 @@ class TickReport:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Held:
+    """What an engine held at the end of a change.
+
+    Attributes:
+        compiled: The queries' statements, by lower-case name.
+        taken: How many elements had been taken since the last tick.
+        ticks: How many ticks there had been.
+        seen: As in `Progress`.
+    """
+
+    compiled: Mapping[str, Compiled]
+    taken: int
+    ticks: int
+    seen: Mapping[str, int]
+
+
 @dataclass
 class Core:
     """What an engine holds."""
@@ -99,8 +116,8 @@ class Core:
     """What is still to be told of queries that failed, and of ticks that had no room."""
     pending: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     """Of relations: the next number when what is pending was looked at, and its first instant."""
-    kept: tuple[Mapping[str, Compiled], int, int] = field(default_factory=lambda: ({}, 0, 0))
-    """What it held at the end of the last change: plans, elements taken, and how many ticks."""
+    kept: Held = field(default_factory=lambda: Held({}, 0, 0, {}))
+    """What it held at the end of the last change."""
     shapes: dict[str, list[str]] | None = None
     """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
     unfit: set[str] = field(default_factory=set)
@@ -158,7 +175,7 @@ class Core:
             for steps, form in stored:
                 steps.note(form)
             if is_outermost:
-                self.kept = dict(self.compiled), self._taken, self.ticks
+                self.kept = self.held()
                 self._written = plans.written(self.compiled)
 
     def _end_change(self) -> Sequence[tuple[Steps, Form]]:
@@ -187,16 +204,21 @@ class Core:
         self._ticked.clear()
         return stored
 
-    def roll_back(self, kept: tuple[Mapping[str, Compiled], int, int]) -> None:
+    def held(self) -> Held:
+        """Return what it holds, so that it can hold it again."""
+        return Held(dict(self.compiled), self._taken, self.ticks, dict(self.progress.seen))
+
+    def roll_back(self, kept: Held) -> None:
         """Hold again what it held when a transaction began that is undone."""
-        compiled, self._taken, self.ticks = kept
+        self._taken, self.ticks = kept.taken, kept.ticks
         self._ticked.clear()
         self.streamon.executor.number = self.ticks + 1
         self.compiled.clear()
-        self.compiled.update(compiled)
+        self.compiled.update(kept.compiled)
         self.shapes = None
         self.numbers.clear()
         self.recount()
+        self.progress.seen.update(kept.seen)
         self.housekeeping.recount()
         self.tick_buffer.flush()
         self._read_again()

@@ -122,7 +122,7 @@ class Engine(Failing):
         self.settings = InForce(base, self._set)
         self.configure(self.wanted)
         self._open_queries()
-        self.kept = dict(self.compiled), self._taken, self.ticks
+        self.kept = self.held()
         base.participants.append(self)
 
     def _open_queries(self) -> None:

@@ -22,7 +22,7 @@ from cqlduck.errors import DatabaseError, Error, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.content import Content, contents
-from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED, following, refusal
+from cqlduck.rewrite.statements.refreshing import RECOMPUTED, following, option_of, refusal
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
@@ -188,6 +188,14 @@ class Refreshing(Core):
                 return f"{content.synopsis.name} ({content.operator}) cannot be had: {reason}"
         return None
 
+    def why_it_stays(self, query: Query) -> str:
+        """Return in lines why a query does not go to its other plan; nothing if it is not known."""
+        reason = self.unfit_to_refresh.get(query.name)
+        if reason is None:
+            return ""
+        option = option_of(is_anew=query.is_anew)
+        return f"-- answer: {option}, for the other plan cannot be had:\n--   {reason}"
+
     def _frontier(self, query: Query) -> Frontier:
         missing = self.missing_function(query)
         return Frontier(query, self.catalogue, self.database.value, self.shown, missing)
@@ -218,9 +226,10 @@ class Refreshing(Core):
         inspection.delete_stubs(base, query)
         inspection.write_stubs(base, query, self.stubs(query))
         self.housekeeping.dropped(query)
-        self.recount()
+        # how far the new plan looks back counts there; what has come is as before
+        self.bounds.recount()
         self.streamon.refreshed(query, wall.perf_counter() - started)
-        log.info("%s is %s from now on", query.name, RECOMPUTED if query.is_anew else INCREMENTAL)
+        log.info("%s is %s from now on", query.name, option_of(is_anew=query.is_anew))
 
     def rehearse(self, query: Query, before: Instant, facts: Facts) -> None:
         """Learn what the tick that a query has just run would have taken, answered anew.

@@ -11,7 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
 from cqlduck.rewrite.plan.orders import Order, Site, order_of
 from cqlduck.rewrite.plan.segments import CACHES, Caches, Caching, caching_of_text
-from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
+from cqlduck.rewrite.statements.refreshing import option_of
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
@@ -279,7 +279,7 @@ class StreaMon:
             self.executor.measured(chosen.stages, option, seconds, avoidable)
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         if ran.rows or chosen.facts.elements:
-            option = RECOMPUTED if query.is_anew else INCREMENTAL
+            option = option_of(is_anew=query.is_anew)
             self.answers.saw(query, chosen.facts, option, seconds)
         took = time.perf_counter() - started
         self._spend(chosen, query, took)
@@ -295,7 +295,7 @@ class StreaMon:
             query: The query.
             seconds: How long it took to fill what that keeps.
         """
-        option = RECOMPUTED if query.is_anew else INCREMENTAL
+        option = option_of(is_anew=query.is_anew)
         self.answers.switched(query, option, seconds)
         self.profiler.replanned(query.name)
         self._sites.forget(query.name)

@@ -38,6 +38,11 @@ INCREMENTAL, RECOMPUTED = "incremental", "recomputed"
 """The options of the point `answer`."""
 
 
+def option_of(*, is_anew: bool) -> str:
+    """Return the option by which a query is answered."""
+    return RECOMPUTED if is_anew else INCREMENTAL
+
+
 def answered_anew(plan: Plan) -> Plan:
     """Return the plan of a query, bound as a whole, that is answered anew at each change."""
     if isinstance(plan, ToStream):
