@@ -21,7 +21,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.results import Results
-from cqlduck.state.tick import Ran
+from cqlduck.state.tick_plan import Ran
 
 CUT_RATIO = 5
 """Of a stream's store, at least one in so many parts of the time that it covers is cut at once."""

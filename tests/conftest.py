@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import choices
 import pytest
+from counts import in_ci, is_left_out
 from hypothesis import Phase, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -18,7 +19,7 @@ gc.set_threshold(50_000, 20, 20)
 settings.register_profile("default", max_examples=100, deadline=None)
 # the same cases for the same code: what lands is judged by the change, not by chance; they are
 # fewer where `make long` takes thousands (counts.py)
-settings.register_profile("ci", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True)
 # a mutant is to be noticed, not explained
 settings.register_profile(
     "mutants",
@@ -42,6 +43,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-laws", action="store_true", help="write the SQL of the laws anew; read the diff"
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what CI does, behind all other choices: those marked long do not count."""
+    if in_ci():
+        left_out = is_left_out(item.nodeid for item in items)
+        pairs = list(zip(items, left_out, strict=True))
+        config.hook.pytest_deselected(items=[item for item, is_out in pairs if is_out])
+        items[:] = [item for item, is_out in pairs if not is_out]
 
 
 TOGETHER = {

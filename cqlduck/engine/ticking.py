@@ -35,7 +35,8 @@ from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.profile import INGEST
 from cqlduck.state.rehearsal import RehearsalFailed
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
-from cqlduck.state.tick import Plan, Ran, Tick, TooManyInstants
+from cqlduck.state.tick import Tick
+from cqlduck.state.tick_plan import Plan, Ran, TooManyInstants
 from cqlduck.streamon.points import ARRIVALS, OUTPUT, Facts
 from cqlduck.streamon.streamon import stored
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.plan import Plan, unique
 from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state.tick import StepRan
+from cqlduck.state.tick_plan import StepRan
 from cqlduck.streamon.profiler import MeasuredTick
 
 

@@ -12,7 +12,7 @@ from cqlduck.rewrite.plan.segments import CACHES, caching_of_text
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
 from cqlduck.state.input_buffer import Place
-from cqlduck.state.tick import PASSING, PREFETCH
+from cqlduck.state.tick_plan import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 ORDERING, CACHING = "ordering", "caching"

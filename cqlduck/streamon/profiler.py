@@ -11,7 +11,7 @@ from functools import partial
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.steps import MAX_ORDERED, Step
 from cqlduck.state.choices import Choice, Point
-from cqlduck.state.tick import StepRan
+from cqlduck.state.tick_plan import StepRan
 from cqlduck.streamon.budget import Budget
 
 MEASURED_TICKS = 3

@@ -12,7 +12,7 @@ from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.catalog import Query
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
-from cqlduck.state.tick import Ran, StepRan
+from cqlduck.state.tick_plan import Ran, StepRan
 from cqlduck.streamon.executor import Executor
 from cqlduck.streamon.points import CACHING, KINDS, ORDERING, Facts
 

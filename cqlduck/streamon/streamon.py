@@ -23,7 +23,7 @@ from cqlduck.state.connection import Database
 from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
-from cqlduck.state.tick import Ran
+from cqlduck.state.tick_plan import Ran
 from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.answers import Answers
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
