@@ -476,12 +476,18 @@ WINDOW_ERRORS = (
     ("SELECT a + ^Istream(b) FROM s", "whole SELECT list"),
     ("SELECT Istream^(a FROM s", "never closed"),
     ("^DELETE FROM s", "a continuous query is a SELECT"),
+    ("^CALL pragma_version()", "a continuous query is a SELECT"),
+    ("^EXPLAIN SELECT 1", "a continuous query is a SELECT"),
+    ("^DROP TABLE s RESTRICT all of it", "a continuous query is a SELECT"),
+    ("^PIVOT s ON k", "a continuous query is a SELECT"),
 )
 
 
 @pytest.mark.parametrize(("text", "message"), WINDOW_ERRORS, ids=[t for t, _ in WINDOW_ERRORS])
-def test_query_error_has_a_place(text: str, message: str) -> None:
+def test_query_error_has_a_place(text: str, message: str, caplog: pytest.LogCaptureFixture) -> None:
     assert message in fails(parse_query, ParseError, text).message
+    # sqlglot would say there what it cannot read
+    assert [] == caplog.records
 
 
 def test_partitions_need_rows() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError as SqlglotParseError
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
@@ -17,6 +18,11 @@ from cqlduck.rewrite.text.parsed import MARK, place_of, unwrapped, words_of
 from cqlduck.rewrite.text.pivots import stand_on_joins
 from cqlduck.rewrite.text.reading import restore
 from cqlduck.rewrite.text.tokens import token_like, tokenize
+
+
+_PIVOTS = {TokenType.PIVOT, TokenType.UNPIVOT}
+_STATEMENTS = ({*DuckDB.parser_class.STATEMENT_PARSERS} | DuckDB.tokenizer_class.COMMANDS) - _PIVOTS
+"""The tokens with which statements begin that are no query. Sqlglot warns of some in the log."""
 
 
 def parse_sql(text: str) -> exp.Query:
@@ -41,6 +47,8 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
     """Return the query of a list of tokens; the text gives errors their place."""
     if not tokens:
         raise ParseError("the query is empty", text=text, offset=0)
+    if tokens[0].token_type in _STATEMENTS:
+        raise _no_query(text, tokens[0])
     written = expressions.read(text, tokens, MARK)
     tokens = written.tokens
     try:
@@ -59,14 +67,7 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
         restore(tree, written)
     tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
-        word = tokens[0].text.upper()
-        is_pivot = isinstance(tree, exp.Pivot) and word in ("PIVOT", "UNPIVOT")
-        raise ParseError(
-            "a continuous query is a SELECT",
-            hint=f"write SELECT … FROM {f'({word} …)' if is_pivot else 'a stream or relation'}",
-            text=text,
-            offset=tokens[0].start,
-        )
+        raise _no_query(text, tokens[0], is_pivot=isinstance(tree, exp.Pivot))
     stand_on_joins(tree)
     for combined in tree.find_all(exp.Except, exp.Intersect):
         if combined.args.get("by_name"):
@@ -82,6 +83,18 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
         if join.args.get("kind") == "INNER":
             join.set("kind", None)
     return tree
+
+
+def _no_query(text: str, first: Token, *, is_pivot: bool = False) -> ParseError:
+    """Return the error that a text is no query."""
+    word = first.text.upper()
+    is_pivot = is_pivot and word in ("PIVOT", "UNPIVOT")
+    return ParseError(
+        "a continuous query is a SELECT",
+        hint=f"write SELECT … FROM {f'({word} …)' if is_pivot else 'a stream or relation'}",
+        text=text,
+        offset=first.start,
+    )
 
 
 def _unreadable(text: str, tokens: Sequence[Token], error: SqlglotParseError) -> ParseError:
