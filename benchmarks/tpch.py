@@ -1,15 +1,17 @@
 """TPC-H under change: each query kept up by cqlduck, beside DuckDB that answers it anew.
 
     python benchmarks/tpch.py [--scale 1] [--fractions 0.001,0.0001] [--queries q1,q6] [--disk]
-        [--answer recomputed] [--processor]
+        [--answer recomputed] [--unmeasured 5] [--processor]
 
 Both sides hold the same tables and take the same changes in turn, tick by tick: Arrow tables go in,
 the answer comes out as Arrow. DuckDB takes them by INSERT, DELETE by key and UPDATE in one
 transaction and runs the query; cqlduck by `append` and `retract`, at one instant, and a tick. The
 first ticks are not measured. In each tick the answers are compared, doubles to nine digits. A ratio
 is DuckDB's median time over cqlduck's: above 1, to keep the answer up is faster. With `--answer`
-the option of the point `answer` is pinned; with `--processor` the processor's time is taken, which
-says more on a machine that does something else as well.
+the option of the point `answer` is pinned. Without it the option is chosen, which takes some ticks,
+as their time pays for it (`--unmeasured 50`); a line ends with the one that stood last. With
+`--processor` the processor's time is taken, which says more on a machine that does something else
+as well.
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ from rich.progress import track
 from tpch_data import KEYS, Change, Drawer
 
 import cqlduck
+from cqlduck.rewrite.statements.refreshing import INCREMENTAL
 
 UNMEASURED = 5
+"""How many ticks are not measured, by default."""
 
 Clock = Callable[[], float]
 
@@ -183,6 +187,13 @@ class KeptUp:
         answer = self.con.arrow(query)
         return Tick(taken - begun, self._clock() - taken), answer
 
+    def option(self, query: str) -> str:
+        """Return the option of the point `answer` of a query, as it stands."""
+        found = self.con.sql(
+            f"SELECT option FROM cql.points WHERE point = 'answer' AND owner = '{query}'"
+        ).fetchall()
+        return str(found[0][0]) if found else INCREMENTAL
+
 
 @dataclass
 class Cell:
@@ -194,11 +205,13 @@ class Cell:
         rows: How many rows changed in a tick, on the average.
         ours: The measured ticks of cqlduck.
         theirs: Those of DuckDB.
+        option: The option of the point `answer` that stood last.
         wrong: In which tick, and how, the answers differ.
     """
 
     query: str
     fraction: float
+    option: str = INCREMENTAL
     rows: float = 0
     ours: list[Tick] = field(default_factory=list)
     theirs: list[Tick] = field(default_factory=list)
@@ -259,6 +272,7 @@ class Setting:
         disk: Whether both databases are files.
         keyed: Whether relations have their primary keys.
         ticks: How many ticks are measured.
+        unmeasured: How many come before.
         answer: The option of the point `answer`, if it is pinned.
         clock: What is the time, in seconds.
     """
@@ -268,6 +282,7 @@ class Setting:
     disk: bool
     keyed: bool
     ticks: int
+    unmeasured: int = UNMEASURED
     answer: str | None = None
     clock: Clock = time.perf_counter
 
@@ -285,7 +300,7 @@ def cell(query: str, fraction: float, setting: Setting) -> Cell:
         ours = KeptUp(files[1], folder, texts, setting.keyed, setting.answer, setting.clock)
         stack.callback(ours.con.close)
         drawer = Drawer(theirs.con, fraction)
-        for number in range(UNMEASURED + setting.ticks):
+        for number in range(setting.unmeasured + setting.ticks):
             changes = drawer.of(query)
             sides: tuple[Side, Side] = (ours, theirs) if number % 2 else (theirs, ours)
             took = {id(side): side.tick(changes, query) for side in sides}
@@ -294,10 +309,11 @@ def cell(query: str, fraction: float, setting: Setting) -> Cell:
             if wrong:
                 found.wrong = f"tick {number}: {wrong}"
                 return found
-            if number >= UNMEASURED:
+            if number >= setting.unmeasured:
                 found.ours.append(mine)
                 found.theirs.append(other)
                 found.rows += sum(change.rows for change in changes.values()) / setting.ticks
+        found.option = ours.option(query)
     return found
 
 
@@ -319,7 +335,7 @@ def shown(found: Cell) -> str:
     return (
         f"{found.query:4} {100 * found.fraction:8g} %  {found.rows:9.0f} rows  "
         f"{1e3 * ours:9.1f} ms (intake {1e3 * intake:7.1f})  anew {1e3 * theirs:9.1f} ms  "
-        f"ratio {found.ratio:6.2f}  without intake {found.ratio_of_answers:6.2f}"
+        f"ratio {found.ratio:6.2f}  without intake {found.ratio_of_answers:6.2f}  {found.option}"
     )
 
 
@@ -337,6 +353,7 @@ def main() -> None:
     add("--fractions", default="0.001", help="of the rows, separated by commas (%(default)s)")
     add("--queries", default=",".join(tpch_data.QUERIES), help="all by default")
     add("--ticks", type=int, default=15, help="measured ticks (%(default)s)")
+    add("--unmeasured", type=int, default=UNMEASURED, help="ticks before them (%(default)s)")
     add("--disk", action="store_true", help="files instead of memory")
     add("--no-keys", action="store_true", help="relations without primary keys")
     add("--answer", help="pins the point answer: incremental or recomputed")
@@ -350,6 +367,7 @@ def main() -> None:
         wanted.disk,
         not wanted.no_keys,
         wanted.ticks,
+        wanted.unmeasured,
         wanted.answer,
         time.process_time if wanted.processor else time.perf_counter,
     )
