@@ -244,8 +244,8 @@ TOGETHER = 4
 @pytest.mark.parametrize(
     ("recompute", "cuts"),
     [
-        ("allow", (4,)),
         ("allow", (1, 2, 3, 4)),
+        ("allow", (4,)),
         ("always", (4,)),
         pytest.param("always", (1, 2, 3, 4), marks=pytest.mark.long),
     ],

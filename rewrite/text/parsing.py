@@ -19,7 +19,6 @@ from cqlduck.rewrite.text.pivots import stand_on_joins
 from cqlduck.rewrite.text.reading import restore
 from cqlduck.rewrite.text.tokens import token_like, tokenize
 
-
 _PIVOTS = {TokenType.PIVOT, TokenType.UNPIVOT}
 _STATEMENTS = ({*DuckDB.parser_class.STATEMENT_PARSERS} | DuckDB.tokenizer_class.COMMANDS) - _PIVOTS
 """The tokens with which statements begin that are no query. Sqlglot warns of some in the log."""
