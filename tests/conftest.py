@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 import choices
@@ -87,3 +88,11 @@ def con() -> Iterator[cqlduck.Connection]:
     """A new database in memory."""
     with cqlduck.connect() as connection:
         yield connection
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Have Ctrl-C raise: a process that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

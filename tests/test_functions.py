@@ -549,6 +549,7 @@ def test_a_function_may_not_call_the_connection(con):
     assert con.table("p").fetchall() == [(1,)]
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interruption_stops_slow_functions():
     # on one thread, which is the main one: only that one runs the handlers of signals
     with cqlduck.connect(threads=1) as con:

@@ -22,6 +22,8 @@ import pytest
 import cqlduck
 from cqlduck.state.interrupts import SOON
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 APPLICATION = """
     CREATE STREAM s (k BIGINT);
     CREATE RELATION r (k BIGINT);
@@ -32,14 +34,6 @@ SLOW = """
     SELECT count(*)::BIGINT AS n FROM range(100000000) a, range(1000) b
     WHERE a.range % 7 = b.range % 11
 """
-
-
-@pytest.fixture(autouse=True)
-def heard() -> Iterator[None]:
-    """A process that was started in the background ignores SIGINT, and so do its children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=["memory", "file"])
