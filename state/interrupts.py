@@ -41,7 +41,7 @@ SOON = 0.005
 Handler = Callable[[int, FrameType | None], Any]
 
 
-# Python writes down what handler it had; it asks for that of one of ours in each call
+# `signal.signal` makes the text of the handler before: a bound method of this, in each call
 @dataclass(repr=False)
 class _Call:
     """A call that is under way in one thread.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import choices
 import pytest
-from counts import in_ci, is_left_out
+from counts import Values, in_ci, is_left_out
 from hypothesis import Phase, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -50,10 +50,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what CI does, behind all other choices: those marked long do not count."""
     if in_ci():
-        left_out = is_left_out(item.nodeid for item in items)
+        left_out = is_left_out([(item.nodeid, parameters(item)) for item in items])
         pairs = list(zip(items, left_out, strict=True))
         config.hook.pytest_deselected(items=[item for item, is_out in pairs if is_out])
         items[:] = [item for item, is_out in pairs if not is_out]
+
+
+def parameters(item: pytest.Item) -> Values:
+    """Return the parameters of a test."""
+    called = getattr(item, "callspec", None)
+    return (
+        frozenset() if called is None else frozenset((k, repr(v)) for k, v in called.params.items())
+    )
 
 
 TOGETHER = {

@@ -5,7 +5,8 @@ CI, where the same cases come each time, it takes a fifth of what it takes elsew
 costliest tests of many cases each second, third or fourth one runs.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 
 from hypothesis import settings
 
@@ -70,19 +71,31 @@ EACH = {
     "test_widening.py::test_a_member_leaves_with_what_it_shows": 2,
     "test_widening.py::test_one_plan_computes_them": 3,
 }
-"""Which of its cases a test takes in CI: each n-th one, from the first on."""
+"""Which of its cases a test takes in CI: each n-th one, from the first on, see `is_left_out`."""
+
+Values = frozenset[tuple[str, str]]
+"""The parameters of a case: the name of each, and its value as text."""
 
 
-def is_left_out(names: Iterable[str]) -> list[bool]:
-    """Return for tests by their names, in order, whether CI leaves them out.
+def is_left_out(cases: Sequence[tuple[str, Values]]) -> list[bool]:
+    """Return for tests, in order, whether CI leaves them out.
+
+    A value that several cases of a test have is in one that runs: with each second case of two
+    parameters, of which the last has two values, one of these would never run.
 
     Args:
-        names: Such as 'tests/test_bounds.py::test_integer_time[<]'.
+        cases: Their names, such as 'tests/test_bounds.py::test_integer_time[<]', and parameters.
     """
-    found, seen = [], dict.fromkeys(EACH, 0)
-    for name in names:
-        of = name.removeprefix("tests/").split("[")[0]
-        number = seen.get(of, 0)
-        found.append(bool(number % EACH.get(of, 1)))
-        seen[of] = number + 1
+    of = [name.removeprefix("tests/").split("[")[0] for name, _ in cases]
+    frequent = Counter(
+        (test, v) for test, (_, values) in zip(of, cases, strict=True) for v in values
+    )
+    number, run = Counter[str](), set[tuple[str, tuple[str, str]]]()
+    found = []
+    for test, (_, values) in zip(of, cases, strict=True):
+        mine = {(test, value) for value in values if frequent[test, value] > 1}
+        is_out = bool(number[test] % EACH.get(test, 1)) and mine <= run
+        number[test] += 1
+        run |= set() if is_out else mine
+        found.append(is_out)
     return found

@@ -16,9 +16,21 @@ def test_what_runs_less_often_is_a_test(name: str) -> None:
     assert f"\ndef {test}(" in (TESTS / file).read_text(encoding="utf-8")
 
 
+def of_three() -> str:
+    return next(name for name, each in counts.EACH.items() if each == 3)
+
+
 def test_each_nth_case_of_a_costly_test_runs() -> None:
-    name = next(name for name, each in counts.EACH.items() if each == 3)
-    cases = [f"tests/{name}[{number}]" for number in range(5)]
-    others = [f"tests/test_other.py::test_other[{number}]" for number in range(2)]
+    cases = [(f"tests/{of_three()}[{n}]", frozenset({("n", str(n))})) for n in range(5)]
+    others = [(f"tests/test_other.py::test_other[{n}]", counts.Values()) for n in range(2)]
     left_out = counts.is_left_out([*cases[:2], others[0], *cases[2:], others[1]])
     assert left_out == [False, True, False, True, False, True, False]
+
+
+def test_each_value_that_several_cases_have_runs() -> None:
+    pairs = [(a, b) for a in "xyzuvw" for b in "123"]
+    cases = [(f"{of_three()}[{a}-{b}]", frozenset({("a", a), ("b", b)})) for a, b in pairs]
+    run = [p for p, out in zip(pairs, counts.is_left_out(cases), strict=True) if not out]
+    assert {a for a, _ in run} == set("xyzuvw")
+    assert {b for _, b in run} == set("123")
+    assert len(run) == 8

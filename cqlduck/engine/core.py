@@ -56,8 +56,8 @@ class TickReport:
 
 
 @dataclass(frozen=True)
-class Restored:
-    """What an engine held at the end of a change.
+class Savepoint:
+    """What an engine held at the end of a change, to which it returns if the next is undone.
 
     Attributes:
         compiled: The queries' statements, by lower-case name.
@@ -116,7 +116,7 @@ class Core:
     """What is still to be told of queries that failed, and of ticks that had no room."""
     pending: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     """Of relations: the next number when what is pending was looked at, and its first instant."""
-    kept: Restored = field(default_factory=lambda: Restored({}, 0, 0, {}))
+    kept: Savepoint = field(default_factory=lambda: Savepoint({}, 0, 0, {}))
     """What it held at the end of the last change."""
     shapes: dict[str, list[str]] | None = None
     """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
@@ -175,7 +175,7 @@ class Core:
             for steps, form in stored:
                 steps.note(form)
             if is_outermost:
-                self.kept = self.restorable()
+                self.kept = self.savepoint()
                 self._written = plans.written(self.compiled)
 
     def _end_change(self) -> Sequence[tuple[Steps, Form]]:
@@ -204,11 +204,11 @@ class Core:
         self._ticked.clear()
         return stored
 
-    def restorable(self) -> Restored:
-        """Return what it holds, so that it can hold it again."""
-        return Restored(dict(self.compiled), self._taken, self.ticks, dict(self.progress.seen))
+    def savepoint(self) -> Savepoint:
+        """Return what it holds, for `roll_back`."""
+        return Savepoint(dict(self.compiled), self._taken, self.ticks, dict(self.progress.seen))
 
-    def roll_back(self, kept: Restored) -> None:
+    def roll_back(self, kept: Savepoint) -> None:
         """Hold again what it held when a transaction began that is undone."""
         self._taken, self.ticks = kept.taken, kept.ticks
         self._ticked.clear()

@@ -122,7 +122,7 @@ class Engine(Failing):
         self.settings = InForce(base, self._set)
         self.configure(self.wanted)
         self._open_queries()
-        self.kept = self.restorable()
+        self.kept = self.savepoint()
         base.participants.append(self)
 
     def _open_queries(self) -> None:
