@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -44,6 +44,20 @@ def cuts(rate: int, events: int) -> list[int]:
     raise AssertionError("a cycle does not end")
 
 
+def prepare(folder: Path, families: Iterable[str]) -> None:
+    """Write the data, so that several processes can read them at once."""
+    for family in families:
+        _datasets(family, folder)
+
+
+def _datasets(family: str, folder: Path) -> tuple[Dataset, Dataset]:
+    """Return the same data as one batch, and as batches of many lengths."""
+    rate = RATES[family]
+    events = rate * INSTANTS[family]
+    whole = dataset(family, folder, events, rate=rate, cuts=[events])
+    return whole, dataset(family, folder, events, rate=rate, cuts=cuts(rate, events))
+
+
 def broken(work: Workload, folder: Path) -> list[str]:
     """Return which invariants do not hold for a query, and how; none if all is well.
 
@@ -51,10 +65,8 @@ def broken(work: Workload, folder: Path) -> list[str]:
         work: The query.
         folder: Where data lie.
     """
-    rate = RATES[work.family]
-    events = rate * INSTANTS[work.family]
-    whole = dataset(work.family, folder, events, rate=rate, cuts=[events])
-    parts = dataset(work.family, folder, events, rate=rate, cuts=cuts(rate, events))
+    whole, parts = _datasets(work.family, folder)
+    rate = whole.rate
     found = []
     with tempfile.TemporaryDirectory() as made:
         expected, other = Path(made) / "expected.parquet", Path(made) / "other.parquet"

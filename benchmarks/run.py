@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
 import endurance
@@ -19,6 +21,7 @@ import peerrun
 import report
 import road
 import windows
+from contestants import THREADS
 from data import dataset
 from latency import latency
 from measure import Result, beside, measure
@@ -127,11 +130,7 @@ def _run(
     folder: Path, sizes: dict[str, list[int]], wanted: argparse.Namespace, found: Found
 ) -> None:
     """Run the parts that go through the workloads one by one."""
-    if "invariants" in wanted.parts:
-        for work in _chosen(wanted):
-            _say(f"{work.name}, the invariants")
-            found.broken += [f"{work.name}: {what}" for what in invariants.broken(work, folder)]
-            found.checked += 1
+    _check(folder, wanted, found)
     for work in _chosen(wanted):
         smaller: list[Result] = []
         for size in sizes[work.family] if "queries" in wanted.parts else ():
@@ -149,10 +148,24 @@ def _run(
             found.checked += 1
         if not wanted.smoke:
             _save(wanted, found)
-    if "road" in wanted.parts and not wanted.only:
-        _say("Linear Road, against plain Python")
-        found.broken += [f"Linear Road: {what}" for what in road.wrong()]
-        found.checked += 1
+
+
+def _check(folder: Path, wanted: argparse.Namespace, found: Found) -> None:
+    """Run what says only whether results are right; side by side, as nothing is timed."""
+    checked: dict[Future[list[str]], str] = {}
+    with ProcessPoolExecutor(THREADS, get_context("spawn")) as pool:
+        if "road" in wanted.parts and not wanted.only:
+            checked[pool.submit(road.wrong)] = "Linear Road, against plain Python"
+        if "invariants" in wanted.parts:
+            invariants.prepare(folder, {work.family for work in _chosen(wanted)})
+            for work in _chosen(wanted):
+                checked[pool.submit(invariants.broken, work, folder)] = (
+                    f"{work.name}, the invariants"
+                )
+        for done in as_completed(checked):
+            _say(checked[done])
+            found.broken += [f"{checked[done]}: {what}" for what in done.result()]
+            found.checked += 1
 
 
 def _smoke(folder: Path, wanted: argparse.Namespace, found: Found) -> None:

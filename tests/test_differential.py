@@ -204,7 +204,7 @@ def test_every_instant_equals_the_reference(case):
 
 
 @given(case=strategies.cases(restarts=False), max_tick=st.sampled_from([1, 2, 3]))
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=25)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(25))
 def test_bounded_ticks_change_nothing(case, max_tick):
     check(case, max_tick=max_tick)
 

@@ -260,7 +260,7 @@ def test_all_is_as_if_none_waited(
     assert found[0] == found[1]
 
 
-@settings(max_examples=20)
+@settings(max_examples=fewer_in_ci(20))
 @given(
     steps=st.lists(STEPS, max_size=14),
     keyed=st.booleans(),
