@@ -256,6 +256,8 @@ class _Running:
             quiet = None if step.shared is None else step.shared.quiet
             if quiet is not None and self._is_quiet(quiet):
                 return True
+        if step.unless and all(map(self._is_quiet, step.unless)):
+            return True
         return any(all(self.sizes.get(table) == 0 for table in one) for one in step.needs)
 
     def _is_quiet(self, quiet: Quiet) -> bool:

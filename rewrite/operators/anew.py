@@ -7,7 +7,8 @@ With T the instants of the tick at which something changes below, and t₀ befor
 
 No LATERAL, and no copy of an input: DuckDB sees the query as it was written over the stores, and
 has its own plan for it. Nothing of what is below keeps a synopsis. A tick without a change does not
-ask for the answer, one with n instants of change asks n times.
+ask for the answer, one with n instants of change asks n times. A tick of one instant has no T to
+look for, where the inputs can tell whether one of them changes.
 
 In the words of materialized views it is the complete refresh, and the other plan of the query the
 incremental one. A query goes from one to the other between ticks.
@@ -21,6 +22,7 @@ from cqlduck.rewrite.operators import instants
 from cqlduck.rewrite.operators.instants import AT
 from cqlduck.rewrite.operators.leaves import standing_at
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -73,23 +75,22 @@ class CompleteRefresh(Operator[Anew]):
         for leaf in leaves(node.input):
             # notes how far back the stores are read
             writer.alive(leaf)
-        known = f"_cql_instants_{writer.instance(node)}"
-        writer.keep(node, known, self._instants(), "the instants at which an input changes")
+        name, known = f"_cql_delta_{writer.instance(node)}", self._known
+        unless = _unless(node.input) if writer.form.single else ()
+        if not unless:
+            writer.keep(node, known, self._instants(), "the instants at which an input changes")
         if not writer.form.single:
             self._answer_each(known)
-        name = f"_cql_delta_{writer.instance(node)}"
         writer.room(node, name, columns, "room for what has changed")
         writer.deltas[id(node)] = name
+        changes = exp.insert(self._changes(), temp_table(name), copy=False)
         purpose = self.purpose if writer.form.single else "what has changed from instant to instant"
-        self._insert(name, self._changes(known), purpose, known)
+        needs = () if unless else ((known,),)
+        writer.statements.append(
+            Statement(writer.number(node), purpose, changes, needs=needs, unless=unless)
+        )
         append = exp.insert(self.elements().query(), state_table(table))
         writer.update(node, "append what has changed to the trace", append)
-
-    def _insert(self, table: str, rows: exp.Query, purpose: str, needed: str) -> None:
-        """Add a statement that adds to a temporary table, unless another one is empty."""
-        tree = exp.insert(rows, temp_table(table), copy=False)
-        number_ = self.writer.number(self.node)
-        self.writer.statements.append(Statement(number_, purpose, tree, needs=((needed,),)))
 
     def _answer_each(self, known: str) -> None:
         """Keep the answers at all instants of change, an instant a statement."""
@@ -102,6 +103,10 @@ class CompleteRefresh(Operator[Anew]):
         listed = rows.project([*references(self.node.columns), *times], "answer")
         tree = exp.insert(listed.query(), temp_table(self._results), copy=False)
         self.writer.each(self.node, known, tree, self.purpose)
+
+    @property
+    def _known(self) -> str:
+        return f"_cql_instants_{self.writer.instance(self.node)}"
 
     @property
     def _results(self) -> str:
@@ -127,7 +132,7 @@ class CompleteRefresh(Operator[Anew]):
             .group_by(column(TS), copy=False)
         )
 
-    def _changes(self, known: str) -> exp.Query:
+    def _changes(self) -> exp.Query:
         """Return the differences between the answers, the first with what stood before the tick."""
         columns = self.node.columns
         if self.writer.form.single:
@@ -135,7 +140,7 @@ class CompleteRefresh(Operator[Anew]):
             come = tuples_at(self.writer, self.node.input, parameter("t1"))
             parts = [_weighted(come, columns, now, number(1))]
         else:
-            earliest = exp.select(exp.Min(this=column(TS))).from_(temp_table(known))
+            earliest = exp.select(exp.Min(this=column(TS))).from_(temp_table(self._known))
             now = exp.Subquery(this=earliest)
             answers = Rows.of(temp_table(self._results))
             has_next = exp.not_(exp.Is(this=column(NEXT), expression=exp.null()))
@@ -170,6 +175,12 @@ class CompleteRefresh(Operator[Anew]):
 def leaves(plan: Plan) -> list[TimeWindow | RelationScan]:
     """Return what a whole query reads: relations, and windows in time over streams, each once."""
     return [node for node in unique(plan) if isinstance(node, (TimeWindow, RelationScan))]
+
+
+def _unless(plan: Plan) -> tuple[Quiet, ...]:
+    """Return what its inputs do in a tick without a change; nothing if one of them cannot tell."""
+    found = [quiet(leaf) for leaf in leaves(plan)]
+    return tuple(one for one in found if one is not None) if all(found) else ()
 
 
 def tuples_at(writer: Writer, plan: Plan, instant: exp.Expr) -> Rows:

@@ -66,7 +66,8 @@ class Statement:
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
     this one is known to be no slower. `shared` is what it makes if other queries may need the same.
     It `needs` a row in one of each of these sets of temporary tables, besides what its text says
-    (`physical.emptiness`).
+    (`physical.emptiness`). It changes nothing while all inputs of `unless`, if there are any, are
+    quiet.
     """
 
     operator: int
@@ -77,3 +78,4 @@ class Statement:
     is_sure: bool = False
     shared: Reusable | None = None
     needs: Needs = ()
+    unless: tuple[Quiet, ...] = ()

@@ -14,6 +14,7 @@ from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.emptiness import Needs, needs
 from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, ToStream, properties, unique
@@ -38,7 +39,8 @@ class Step:
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
     be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
     to, `is_new` says which. It `needs` a row in one of each of these sets of temporary tables, or
-    it does nothing, or makes an empty table. `sites` are those whose order shows in it.
+    it does nothing, or makes an empty table; so it does while all inputs of `unless`, if there are
+    any, are quiet. `sites` are those whose order shows in it.
     """
 
     operator: int
@@ -55,6 +57,7 @@ class Step:
     makes: str | None = None
     is_new: bool = False
     needs: Needs = ()
+    unless: tuple[Quiet, ...] = ()
     sites: frozenset[Site] = frozenset()
 
 
@@ -264,6 +267,7 @@ def _step(statement: Statement) -> Step:
         makes=_made(tree),
         is_new=isinstance(tree, exp.Create),
         needs=(*statement.needs, *needs(tree)),
+        unless=statement.unless,
         sites=marked_in(tree),
         # last, because to write a tree that is not copied changes it
         sql=tree.sql("duckdb", pretty=True, copy=False),

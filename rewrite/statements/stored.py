@@ -101,6 +101,7 @@ def _cached(values: tuple[list[int], list[int] | None]) -> Cached:
 def _step(values: dict[str, Any]) -> Step:
     values["parameters"] = frozenset(values["parameters"])
     values["needs"] = tuple(map(tuple, values["needs"]))
+    values["unless"] = tuple(Quiet(**quiet) for quiet in values["unless"])
     values["sites"] = frozenset(Site(*site) for site in values["sites"])
     if values["passing"] is not None:
         columns, rest = values["passing"]["columns"], values["passing"]["rest"]
