@@ -471,7 +471,7 @@ MUTANTS: tuple[Mutant, ...] = (
          WIDENING + "a_name_means_what_it_means_alone"),
     ),
     *_of(
-        "cqlduck/engine/core.py",
+        "cqlduck/engine/reading.py",
         ("what a member does not show changes what it shows",
          "if query.projection:", "if False:",
          WIDENING + "one_plan_computes_them"),

@@ -1,4 +1,4 @@
-"""What an engine holds, the frame of every change, and the one way to read.
+"""What an engine holds, and the frame of every change.
 
 A change is a transaction. What lies in memory beside the database takes part in it
 (`state.running`); so does the engine with its plans and its catalogue, which is read again after a
@@ -10,17 +10,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import duckdb
 
 from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import MAX_TICK, Bounds
 from cqlduck.engine.in_force import InForce
 from cqlduck.engine.system import SystemStream
-from cqlduck.errors import CatalogError, DatabaseError, Error, first_line
+from cqlduck.errors import CatalogError, DatabaseError, Error
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
@@ -29,8 +27,7 @@ from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.names import SYSTEM, bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock, Instant
-from cqlduck.state import answers, catalog_rows, instants, machine, plans, records
-from cqlduck.state.buffers import Buffer
+from cqlduck.state import catalog_rows, instants, machine, plans, records
 from cqlduck.state.catalog import WAITS, Catalogue, Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import InputBuffer
@@ -228,79 +225,6 @@ class Core:
         if not self.database.is_invalid:
             self.catalogue.restore(catalog_rows.load(self.database))
 
-    # -- reading ----------------------------------------------------------------------------------
-
-    def flush(self, *, everything: bool = False) -> None:
-        """Write what buffers hold of the logs, so that all can be read.
-
-        Args:
-            everything: Whether rows go into the stores of streams too, ticks into `cql.ticks`, and
-                what is chosen into `cql.points`.
-        """
-        buffers: list[Buffer] = [self.output_buffer]
-        if everything:
-            buffers += [self.input_buffer, self.tick_buffer, self.streamon]
-        if any(buffer.holds_some for buffer in buffers):
-            with self.changing():
-                for buffer in buffers:
-                    buffer.flush()
-
-    def reading(
-        self, *, everything: bool = False, is_large: bool = True, answers: Iterable[Query] = ()
-    ) -> None:
-        """Have the database ready for somebody who is about to read it: the one way to do so.
-
-        Args:
-            everything: Whether that may be anything: the stores of streams, `cql.ticks`, and what
-                is chosen.
-            is_large: Whether it may be much, for which all threads are.
-            answers: The queries whose answers are read: what is kept of them is written anew where
-                the elements since outweigh it.
-        """
-        if everything and self.settings.holds_some:
-            # no change of what is registered: nothing else is written with it
-            with self.database.transaction():
-                self.settings.flush()
-        # in a file logs are written with their ticks
-        if everything or self.database.in_memory:
-            self.flush(everything=everything)
-        asked = {one.name: one for one in map(self.planned, answers)}
-        kept = [q for q in asked.values() if self.compiled[q.name.lower()].answer is None]
-        if kept:
-            self.keep_answers(kept)
-        threads = self.database.threads
-        if is_large:
-            threads.small = 0
-            if threads.before is not None:
-                threads.all()
-
-    def keep_answers(self, queries: Iterable[Query] | None = None) -> None:
-        """Write the kept answers of queries anew where the elements since outweigh them.
-
-        It is done apart from ticks, because after a long history it takes as long as many of them.
-        Answers can be read without, so if it fails that is only logged.
-
-        Args:
-            queries: The queries; by default all.
-        """
-        with self.lock:
-            # in a tick, where a listener may read, others still see the answers as they were
-            if self.closed or self.database.depth:
-                return
-            self.flush()
-            wanted = self.catalogue.running if queries is None else queries
-            try:
-                for query in self.housekeeping.outweighed(wanted):
-                    self.database.threads.all()
-                    with self.changing():
-                        self.housekeeping.keep_answer(query)
-            except (duckdb.Error, DatabaseError) as error:
-                if isinstance(error, DatabaseError) and not machine.is_told(error):
-                    raise  # an interruption
-                log.warning("an answer is read from its log: %s", first_line(error))
-                if self.database.is_invalid:
-                    self._attach_again()
-
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
         self.bounds.recount()
@@ -392,36 +316,10 @@ class Core:
         missing = self.missing_function(query)
         return "active" if missing is None else WAITS + missing
 
-    def is_net(self, query: Query) -> bool:
-        """Return whether no two elements in a query's log have the same tuple and instant."""
-        if query.projection:
-            # a tuple leaves and returns where another column of its family changes
-            return False
-        return self.compiled[query.planned_by].is_net and not self.catalogue.amends(query)
-
-    def is_lasting(self, query: Query) -> bool:
-        """Return whether what is in a query's log up to its frontier stays as it is, and is much.
-
-        Nothing else than to drop the query, or to bound its history from now on, takes it away.
-        """
-        kept = query.keep if query.keep is not None else self.history
-        stays = kept in (None, "unbounded") and not self.catalogue.amends(query)
-        return stays and query.frontier is not None and answers.is_long(self.database, query)
-
     def operators(self, name: str) -> Sequence[OperatorRow]:
         """Return the operators of a query's plan; none if there is no such query."""
         found = self.compiled.get(name.lower())
         return () if found is None else found.operators
-
-    def synopsis_answer(self, query: Query) -> str | None:
-        """Return how a query's answer is read from its synopses, or None."""
-        return self.compiled[query.planned_by].answer
-
-    def answer_sql(self, query: Query, until: Instant | None = None) -> str:
-        """Return the SELECT of a query's answer at an instant, or at its frontier."""
-        return answers.answer_sql(
-            self.catalogue.clock, query, self.compiled[query.planned_by].answer, until
-        )
 
     def frontier(self) -> Instant | None:
         """Return the least frontier of the active queries, or None."""

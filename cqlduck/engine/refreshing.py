@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from cqlduck.engine.core import Core, log
+from cqlduck.engine.core import log
+from cqlduck.engine.reading import Reading
 from cqlduck.errors import DatabaseError, Error, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import Form
@@ -70,7 +71,7 @@ class RefreshFailed(DatabaseError):
 
 
 @dataclass
-class Refreshing(Core):
+class Refreshing(Reading):
     """Brings queries from the one of their plans to the other."""
 
     caches: Caches = field(init=False)
