@@ -131,8 +131,8 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
         (
             "a query is answered anew in ticks without a change",
-            "Statement(number_, purpose, tree, needs=((needed,),))",
-            "Statement(number_, purpose, tree)",
+            "needs=needs, unless=unless)",
+            "needs=needs)",
             f"{ANEW}a_tick_without_a_change_does_not_ask_for_the_answer",
         ),
     ),
@@ -475,6 +475,12 @@ MUTANTS: tuple[Mutant, ...] = (
         ("what a member does not show changes what it shows",
          "if query.projection:", "if False:",
          WIDENING + "one_plan_computes_them"),
+    ),
+    *_of(
+        "state/tick.py",
+        ("nothing changes if one input does not",
+         "all(map(self._is_quiet, step.unless))", "any(map(self._is_quiet, step.unless))",
+         "test_answers_anew.py::test_it_goes_to_and_fro_and_nothing_shows"),
     ),
     *_of(
         "state/members.py",
