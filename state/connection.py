@@ -32,9 +32,6 @@ from cqlduck.state.threads import Threads
 
 log = logging.getLogger("cqlduck")
 
-Config = dict[str, str | bool | int | float | list[str]]
-"""Settings of DuckDB by name."""
-
 ALIAS = "cqlduck"
 MEMORY = ":memory:"
 STORAGE_VERSION = "v1.5.0"
@@ -58,16 +55,13 @@ At more than that a checkpoint was seen to leave rows as they are, at up to thre
 It frees what was deleted, and took 75 ms of every fiftieth tick at 64 MB.
 """
 
-IN_MEMORY: Config = {
-    "checkpoint_threshold": ROOM_IN_MEMORY,
-    "disabled_compression_methods": "dict_fsst",
-}
-"""What else an instance begins with in memory, without a memory limit.
+NOT_IN_MEMORY = "dict_fsst"
+"""The compression of DuckDB that is off in memory, without a memory limit.
 
-Texts stay as they are. DuckDB 2.0 compresses those that are all different, at a checkpoint, so that
-a scan takes out all of them where a few rows are wanted: the search for 8,000 of six million rows
-took 460 ms with a column of such texts, 100 ms without, and the checkpoint 4.3 s instead of 1.4 s.
-They take three times the memory so.
+So texts stay as they are. DuckDB 2.0 compresses those that are all different, at a checkpoint, so
+that a scan takes out all of them where a few rows are wanted: the search for 8,000 of six million
+rows took 460 ms with a column of such texts, 100 ms without, and the checkpoint 4.3 s instead of
+1.4 s. They take three times the memory so.
 """
 
 ROW_GROUP = 30_720
@@ -84,7 +78,7 @@ DUCKDBS = 122_880
 PAUSE = 0.001
 """Seconds between two attempts to close a connection that another thread reads from."""
 
-CONFIG: Config = {
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # DuckDB would look for the variables of frames that are ours
     "python_enable_replacements": False,
     # they find rows by row ids, of which a scan in DuckDB 2.0 loses committed ones, now and then,
@@ -140,10 +134,9 @@ class Database(Runner):
             DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
         """
         config = CONFIG
-        if _written(path) != MEMORY:
-            config = {**CONFIG, "checkpoint_threshold": ROOM}
-        elif memory_limit is None:
-            config = {**CONFIG, **IN_MEMORY}
+        if memory_limit is None or _written(path) != MEMORY:
+            room = ROOM_IN_MEMORY if _written(path) == MEMORY else ROOM
+            config = {**CONFIG, "checkpoint_threshold": room}
         super().__init__(duckdb.connect(":memory:", config=config), _written(path), trace)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
@@ -166,6 +159,9 @@ class Database(Runner):
             with self.interrupts.deferred:
                 if memory_limit is not None:
                     self.execute(f"SET memory_limit = {literal(memory_limit)}")
+                elif in_memory:
+                    # among the settings that an instance begins with it is ignored
+                    self.execute(f"SET disabled_compression_methods = {literal(NOT_IN_MEMORY)}")
                 if threads is not None:
                     self.execute(f"SET threads = {int(threads)}")
                 if not in_memory:

@@ -1856,3 +1856,22 @@ def test_times_of_arrow_are_judged_as_a_scan_does(
     quick = outcome(create, batches)
     monkeypatch.setattr("cqlduck.state.arrivals.survey_of", lambda *given: None)
     assert outcome(create, batches) == quick
+
+
+@pytest.mark.parametrize(("limit", "is_compressed"), [(None, False), ("1GB", True)])
+def test_different_texts_are_compressed_in_memory_where_that_is_limited(
+    limit: str | None, is_compressed: bool
+) -> None:
+    """A scan takes out all of those that are compressed, where a few are wanted."""
+    with cqlduck.connect(memory_limit=limit) as con:
+        con.execute("CREATE RELATION r (k BIGINT PRIMARY KEY, text VARCHAR)")
+        texts = duckdb.sql("SELECT range AS k, md5(range::VARCHAR) AS text FROM range(20000)")
+        con.append("r", texts.to_arrow_table(), at=0)
+        con.advance(1)
+        database = con.engine.database
+        database.execute("FORCE CHECKPOINT cqlduck")
+        used = database.rows(
+            "SELECT DISTINCT compression FROM pragma_storage_info('cql_state.relation_r') "
+            "WHERE column_name = 'text' AND segment_type = 'VARCHAR'"
+        )
+        assert [("DICT_FSST" if is_compressed else "Uncompressed",)] == used
