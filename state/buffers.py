@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cqlduck.state.running import Participant
 
-
-class Buffer(Participant, Protocol):
-    """Rows in memory that are to go into tables."""
+class Buffer(Protocol):
+    """Rows in memory that are to go into tables; they, or their parts, are `Participant`s."""
 
     @property
     def holds_some(self) -> bool:

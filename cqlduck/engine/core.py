@@ -195,7 +195,7 @@ class Core:
         )
         buffer.add(rows, waiting, may_wait=may_wait)
         has_news = self.streamon.executor.has_news
-        if not may_wait and (has_news or written != self.streamon.written):
+        if not may_wait and (has_news or written != self.streamon.shown.written):
             self.streamon.flush()
         self.ticks += len(self._ticked)
         self._ticked.clear()

@@ -137,7 +137,7 @@ class Engine(Failing):
             name = self.catalogue.planned(key).name
             plans.renew(base, name, self.compiled[key])
             self.streamon.forget(name, keeps_pins=True)
-        self.streamon.opened()
+        self.streamon.shown.opened()
         self.turn_waiting()
         self._inspectable()
 

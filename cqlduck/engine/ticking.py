@@ -367,7 +367,7 @@ class Ticking(Refreshing):
             notes: What else is to be said between them.
         """
         planned = self.planned(query)
-        forms, chosen = self.streamon.forms(planned.name), self.streamon.notes(planned.name)
+        forms, chosen = self.streamon.shown.forms(planned.name), self.streamon.notes(planned.name)
         both = "\n\n".join(filter(None, (chosen, self.why_it_stays(planned), notes)))
         said = self.compiled[query.planned_by].explain(forms, both)
         return said if planned is query else f"{families.said(self.catalogue, query)}\n\n{said}"

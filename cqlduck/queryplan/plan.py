@@ -153,7 +153,7 @@ def _operators(
     found: Mapping[int, Measures],
     size: sizes.Size | None,
 ) -> tuple[PlanOperator, ...]:
-    forms = engine.streamon.forms(planned.name)
+    forms = engine.streamon.shown.forms(planned.name)
     shown: dict[int, list[PlanStatement]] = {}
     for step, form in compiled.steps.shown(forms):
         one = PlanStatement(step.purpose, "" if form is None else str(form), step.sql)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.form import FIRST, Form, Orders
-from cqlduck.rewrite.plan.orders import Order, Site, order_of
-from cqlduck.rewrite.plan.segments import CACHES, Caches, Caching, caching_of_text
+from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.refreshing import option_of
-from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import choices, listing, plans
+from cqlduck.state import listing
 from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
@@ -28,7 +26,7 @@ from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.answers import Answers
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.caching import fill_limit
-from cqlduck.streamon.executor import Choices, Executor
+from cqlduck.streamon.executor import Executor
 from cqlduck.streamon.points import (
     KINDS,
     ONE,
@@ -39,15 +37,10 @@ from cqlduck.streamon.points import (
 )
 from cqlduck.streamon.profiler import MeasuredTick, Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
+from cqlduck.streamon.shown import Shown, in_force
 from cqlduck.streamon.sites import Asked, Sites
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
 from cqlduck.streamon.turns import Turns
-
-SINGLE = replace(FIRST, single=True)
-"""The form of one instant, in stages."""
-
-Shown = Mapping[str, tuple[Form, ...]]
-"""By lower-case name of the query the forms of which statements are shown."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +118,7 @@ class StreaMon:
         made = self.makes(self.budget)
         self.executor = Executor(database, self.profiler, made, adapts=adapts)
         self._threads: tuple[Point, str] | None = None
-        self.kept: Shown = {}
-        """What is shown."""
-        self.written: Mapping[str, tuple[Steps, int]] = {}
-        """How many forms each plan had when they were shown last."""
-        self._looked: Choices = {}
+        self.shown = Shown(database, compiled, self.executor)
         self._exceeded: list[tuple[Asked, LimitExceeded, Instant | None]] = []
         self.answers = Answers(self.executor)
         """Whether queries are answered anew."""
@@ -137,14 +126,8 @@ class StreaMon:
         self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
         """Returns whether somebody wants to know of each tick of a query what it did."""
-        database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
-
-    def roll_back(self, kept: Shown) -> None:
-        """Show what was shown then."""
-        self.kept = kept
-        self._looked, self.written = {}, {}
 
     @property
     def holds_some(self) -> bool:
@@ -152,42 +135,16 @@ class StreaMon:
         if self.executor.holds_some:
             return True
         # in a file what runs is shown by the change that has it run first
-        return self._database.in_memory and self._look() != (self._looked, self.written)
-
-    def _look(self) -> tuple[Choices, Mapping[str, tuple[Steps, int]]]:
-        """Return what says, when it is another one, that other statements may run."""
-        return self.executor.kept.choices, plans.written(self._compiled)
+        return self._database.in_memory and self.shown.is_outdated
 
     def flush(self) -> None:
         """Write what has changed, and have `cql.operators` show what runs; in a transaction."""
         self.executor.flush()
-        looked = self._look()
-        if looked != (self._looked, self.written):
-            runs = self._run()
-            texts = {
-                compiled.steps.name: compiled.steps.texts(runs[name])
-                for name, compiled in self._compiled.items()
-                if runs[name] != self.kept.get(name, (FIRST,))
-            }
-            choices.show(self._database, texts)
-            self.kept, (self._looked, self.written) = runs, looked
+        self.shown.flush()
 
     def closing(self) -> None:
         """Have the next `flush` write all that was found, also what ticks have moved since."""
         self.executor.note_profiles()
-
-    def opened(self) -> None:
-        """Take note of what the database shows when it has been opened."""
-        self.kept, (self._looked, self.written) = self._run(), self._look()
-
-    def _run(self) -> Shown:
-        """Return in which forms queries run that have run, by lower-case name."""
-        chosen, found = self._forms(), {}
-        for name, compiled in self._compiled.items():
-            mine = chosen.get(compiled.steps.name, {})
-            one = (form for form in mine.get(True, (SINGLE,)) if compiled.steps.has(form))
-            found[name] = *mine.get(False, (FIRST,)), *one
-        return found
 
     # -- the tick of a query ----------------------------------------------------------------------
 
@@ -226,7 +183,7 @@ class StreaMon:
                 )
             )
         )
-        orders, caches = _chosen((one.site, one.option) for one in ordered)
+        orders, caches = in_force((one.site, one.option) for one in ordered)
         chosen = Chosen(
             Form(single, staged, orders, caches),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
@@ -299,7 +256,7 @@ class StreaMon:
         self.answers.switched(query, option, seconds)
         self.profiler.replanned(query.name)
         self._sites.forget(query.name)
-        self.kept = {name: forms for name, forms in self.kept.items() if name != query.name.lower()}
+        self.shown.forget(query.name)
 
     # -- other points -----------------------------------------------------------------------------
 
@@ -370,7 +327,7 @@ class StreaMon:
         self.executor.forget(owner, keeps_pins=keeps_pins)
         self._sites.forget(owner)
         self._turns.forget(owner)
-        self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
+        self.shown.forget(owner)
 
     # -- what people see and want -----------------------------------------------------------------
 
@@ -401,71 +358,10 @@ class StreaMon:
             )
         self.executor.wish(name, owner, option)
 
-    def forms(self, query: str) -> tuple[Form, ...]:
-        """Return the forms that ticks of several instants run, and then those of one.
-
-        Ticks of unlike sizes may run unlike ones; what was chosen last comes first.
-        """
-        found = self._forms().get(query, {})
-        return *found.get(False, (FIRST,)), *found.get(True, (SINGLE,))
-
-    def _forms(self) -> dict[str, dict[bool, tuple[Form, ...]]]:
-        """Return these of all queries, where something was chosen."""
-        found: dict[str, dict[bool, tuple[Form, ...]]] = {}
-        last: dict[tuple[str, bool], int] = {}
-        for point, choice in self.executor.kept.choices.items():
-            if point.name == STAGES and point.owner is not None and point.ticks is not None:
-                single = points.is_single(point.ticks)
-                form = Form(single, choice.option == STAGED)
-                mine = found.setdefault(point.owner, {})
-                known = mine.get(single, ())
-                if choice.since >= last.get((point.owner, single), 0):
-                    last[point.owner, single] = choice.since
-                    mine[single] = (form, *(one for one in known if one != form))
-                elif form not in known:
-                    mine[single] = (*known, form)
-        for name, (orders, caches) in self._standing().items():
-            mine = found.setdefault(name, {})
-            for single, default in ((False, FIRST), (True, SINGLE)):
-                forms = mine.get(single, (default,))
-                mine[single] = tuple(replace(one, orders=orders, caches=caches) for one in forms)
-        return found
-
-    def _standing(self) -> dict[str, tuple[Orders, Caches]]:
-        """Return the orders and caches that stand, of queries in which some is no default."""
-        found: dict[str, list[tuple[Site, str]]] = {}
-        for point, choice in self.executor.kept.choices.items():
-            if point.owner is not None and point.operator is not None:
-                compiled = self._compiled.get(point.owner.lower())
-                if compiled is not None and not compiled.ordered:
-                    # chosen for the other plan of a query that is answered anew
-                    continue
-                site = Site(point.name, point.operator, point.input)
-                found.setdefault(point.owner, []).append((site, choice.option))
-        # as the points of a plan are: by operator, and by input
-        chosen = {
-            name: _chosen(sorted(mine, key=lambda one: one[0].place))
-            for name, mine in found.items()
-        }
-        return {name: mine for name, mine in chosen.items() if any(mine)}
-
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""
         kept = self.executor.kept
         return notes.notes(self._database, kept.choices, kept.changes, self._compiled, query)
-
-
-def _chosen(options: Iterable[tuple[Site, str]]) -> tuple[Orders, Caches]:
-    """Return the orders and the caches among the options of sites; the others are defaults."""
-    orders: list[tuple[Site, Order]] = []
-    caches: list[tuple[int, Caching]] = []
-    for site, option in options:
-        order, caching = order_of(option), caching_of_text(option)
-        if order is not None:
-            orders.append((site, order))
-        if site.kind == CACHES and caching is not None:
-            caches.append((site.operator, caching))
-    return tuple(orders), tuple(caches)
 
 
 def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:
