@@ -139,6 +139,7 @@ class Database(Runner):
             config = {**CONFIG, "checkpoint_threshold": room}
         super().__init__(duckdb.connect(":memory:", config=config), _written(path), trace)
         self._key: str | None = None
+        self._without = ""
         self._asking: duckdb.DuckDBPyConnection | None = None
         self._readers: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.recorded: set[tuple[str, str]] = set()
@@ -161,7 +162,7 @@ class Database(Runner):
                     self.execute(f"SET memory_limit = {literal(memory_limit)}")
                 elif in_memory:
                     # among the settings that an instance begins with it is ignored
-                    self.execute(f"SET disabled_compression_methods = {literal(NOT_IN_MEMORY)}")
+                    self._compress(without=NOT_IN_MEMORY)
                 if threads is not None:
                     self.execute(f"SET threads = {int(threads)}")
                 if not in_memory:
@@ -173,6 +174,22 @@ class Database(Runner):
         except BaseException:
             self.abandon()
             raise
+
+    def _compress(self, *, without: str) -> None:
+        self.execute(f"SET disabled_compression_methods = {literal(without)}")
+        self._without = without
+
+    @contextlib.contextmanager
+    def compressing(self) -> Iterator[None]:
+        """Let DuckDB compress all that it can, in the files that the block writes."""
+        before = self._without
+        if before:
+            self._compress(without="")
+        try:
+            yield
+        finally:
+            if before:
+                self._compress(without=before)
 
     @contextlib.contextmanager
     def opening(self) -> Iterator[None]:

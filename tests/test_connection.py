@@ -1858,20 +1858,25 @@ def test_times_of_arrow_are_judged_as_a_scan_does(
     assert outcome(create, batches) == quick
 
 
-@pytest.mark.parametrize(("limit", "is_compressed"), [(None, False), ("1GB", True)])
+COMPRESSION = """
+    SELECT DISTINCT compression FROM pragma_storage_info('cql_state.relation_r')
+    WHERE column_name = 'text' AND segment_type = 'VARCHAR'
+"""
+
+
+@pytest.mark.parametrize(("limit", "in_memory"), [(None, "Uncompressed"), ("1GB", "DICT_FSST")])
 def test_different_texts_are_compressed_in_memory_where_that_is_limited(
-    limit: str | None, is_compressed: bool
+    limit: str | None, in_memory: str, tmp_path: Path
 ) -> None:
     """A scan takes out all of those that are compressed, where a few are wanted."""
     with cqlduck.connect(memory_limit=limit) as con:
         con.execute("CREATE RELATION r (k BIGINT PRIMARY KEY, text VARCHAR)")
-        texts = duckdb.sql("SELECT range AS k, md5(range::VARCHAR) AS text FROM range(20000)")
+        texts = duckdb.sql("SELECT range AS k, md5(range::VARCHAR) AS text FROM range(40000)")
         con.append("r", texts.to_arrow_table(), at=0)
         con.advance(1)
+        con.snapshot(tmp_path / "s.duckdb")
         database = con.engine.database
         database.execute("FORCE CHECKPOINT cqlduck")
-        used = database.rows(
-            "SELECT DISTINCT compression FROM pragma_storage_info('cql_state.relation_r') "
-            "WHERE column_name = 'text' AND segment_type = 'VARCHAR'"
-        )
-        assert [("DICT_FSST" if is_compressed else "Uncompressed",)] == used
+        assert [(in_memory,)] == database.execute(COMPRESSION)
+    with duckdb.connect(tmp_path / "s.duckdb") as plain:
+        assert [("DICT_FSST",)] == plain.execute(COMPRESSION).fetchall()
