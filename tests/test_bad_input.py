@@ -154,6 +154,7 @@ def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
         ("SELECT a FROM s ¦WITH (keep = '1 day')", cqlduck.ParseError, ["options", "before AS"]),
         ("SELECT arg_max¦(a,", cqlduck.ParseError, ["closed"]),
         ("SELECT list(a¦] FROM s", cqlduck.ParseError, ["closes nothing"]),
+        ('SELECT a AS ¦"" FROM s', cqlduck.ParseError, ["a name is not empty"]),
         ("SELECT arg_max(a) FROM s", cqlduck.Error, ["arg_max"]),
         ("SELECT ¦* b FROM s", cqlduck.BindError, ["alias"]),
         ("SELECT x.a FROM ¦s [NOW] AS x (b)", cqlduck.BindError, ["two columns", "b"]),

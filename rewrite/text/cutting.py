@@ -90,6 +90,13 @@ def refuse_unpaired(scan: Scan) -> None:
         raise ParseError(f"this {last.text} is never closed", text=scan.text, offset=last.start)
 
 
+def refuse_empty_names(scan: Scan) -> None:
+    """Refuse `""`, which is no name in DuckDB."""
+    for token in scan.tokens:
+        if token.token_type == TokenType.IDENTIFIER and not token.text:
+            raise ParseError("a name is not empty", text=scan.text, offset=token.start)
+
+
 def cut_operators(scan: Scan) -> None:
     """Cut relation-to-stream operators out; leave a marker in their SELECT."""
     tokens = scan.tokens

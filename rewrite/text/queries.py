@@ -15,7 +15,13 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from cqlduck.errors import Error
-from cqlduck.rewrite.text.cutting import Scan, cut_operators, cut_windows, refuse_unpaired
+from cqlduck.rewrite.text.cutting import (
+    Scan,
+    cut_operators,
+    cut_windows,
+    refuse_empty_names,
+    refuse_unpaired,
+)
 from cqlduck.rewrite.text.parsing import parse_tokens
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -48,6 +54,7 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
         cut_operators(scan)
         cut_windows(scan)
         refuse_unpaired(scan)
+        refuse_empty_names(scan)
     except Error as error:
         place = tokens[0].start if tokens else 0
         raise error.at(text, place if error.offset is None else error.offset) from error
