@@ -155,6 +155,8 @@ def cases() -> Iterator[tuple[str, bool]]:
         "CASE WHEN v = 'x' THEN i ELSE 0 END = 1", "TRY_CAST(v AS INTEGER) = i", "lower(v) = 'x'",
         "v ~ 'a+'", "NOT regexp_matches(v, 'a', 'i')", "regexp_full_match(v, 'a')",
         "v SIMILAR TO 'a'", "contains(v, 'a')", "ends_with(v, 'a')",
+        "v || 'a' = v", "'a' || v || 'b' LIKE 'a%'", "concat(v, 'b') = v", "trim(v) = 'x'",
+        "ltrim(v, 'a') = rtrim(v)", "replace(v, 'a', 'b') = reverse(v)", "v || NULL = v",
         "i BETWEEN 1 AND b", "CAST(b AS VARCHAR) = v", "i IS NOT DISTINCT FROM b",
         "m < 24", "m BETWEEN 0.05 AND -0.5", "m = i", "m = b", "coalesce(m, 0.5) > i", "m = '1'",
         "m = d", "m < 0.2 * d",
@@ -173,6 +175,7 @@ def cases() -> Iterator[tuple[str, bool]]:
     for unsafe in (
         "CAST(v AS INTEGER) = 1", "i + 1 > 2", "v = 1", "v = i", "b // i = 1",
         "CAST(b AS INTEGER) = 1", "v ~ v", "i ~ 'a'", "v SIMILAR TO lower(v)", "contains(l, 'a')",
+        "CAST(v || 'a' AS INTEGER) = 1", "v || 'a' = i", "replace(v, 'a', 1 + i) = 'x'",
         "length()", "lower() = 'a'", "contains()", "regexp_matches()",
         "regexp_matches(v, 'a', v)", "v ~ NULL", "regexp_matches(CAST(i AS DATE), 'a')",
         "CASE WHEN v = 'x' THEN i + 1 ELSE 0 END = 1", "coalesce(CAST(v AS INTEGER), 0) = 1",

@@ -41,10 +41,12 @@ _COMPARISONS = (
 )  # fmt: skip
 
 _OF_TEXT: Mapping[str, str] = {
-    "lower": "VARCHAR", "upper": "VARCHAR", "length": "BIGINT", "like": "BOOLEAN",
-    "ilike": "BOOLEAN", "starts_with": "BOOLEAN", "prefix": "BOOLEAN", "ends_with": "BOOLEAN",
-    "suffix": "BOOLEAN", "contains": "BOOLEAN",
-}  # fmt: skip
+    **dict.fromkeys(("concat", "lower", "upper", "replace", "reverse"), "VARCHAR"),
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), "VARCHAR"),
+    **dict.fromkeys(("like", "ilike", "contains", "starts_with", "prefix"), "BOOLEAN"),
+    **dict.fromkeys(("ends_with", "suffix"), "BOOLEAN"),
+    "length": "BIGINT",
+}
 """Functions of text that never raise, and the type of what they give."""
 
 _PATTERNS = frozenset({"regexp_matches", "regexp_full_match"})
@@ -164,6 +166,8 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             # of doubles there are infinities, of whole numbers none
             kind = _common([tree.left, tree.right], types)
             return kind if kind in _FLOATS else None
+        case exp.DPipe():
+            return _when(_all_of("VARCHAR", (tree.left, tree.right), types), "VARCHAR")
         case exp.Func() | exp.Like() | exp.ILike():
             return _function(tree, types)
     return None
