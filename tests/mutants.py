@@ -1583,7 +1583,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_queries.py"),
     ),
     *_of(
-        "cqlduck/engine/engine.py",
+        "cqlduck/engine/opening.py",
         ("another version of the rewriter forgets what is pinned",
          "self.streamon.forget(name, keeps_pins=True)", "self.streamon.forget(name)",
          FILTERS + "a_pin_outlives_another_version_of_the_rewriter"),

@@ -95,7 +95,7 @@ def test_a_migration_that_fails_at_its_end_leaves_the_file_as_it_was(
         raise cqlduck.DatabaseError("out of luck")
 
     before = old.read_bytes()
-    monkeypatch.setattr("cqlduck.streamon.streamon.StreaMon.opened", fail)
+    monkeypatch.setattr("cqlduck.streamon.shown.Shown.opened", fail)
     with pytest.raises(cqlduck.DatabaseError, match="out of luck"):
         cqlduck.connect(old)
     with duckdb.connect(old, read_only=True) as con:

@@ -359,19 +359,6 @@ class Ticking(Refreshing):
         name = query.name if query.family is None else query.family
         return since is not None and since >= self._before.get(name, since + 1)
 
-    def explain(self, query: Query, notes: str = "") -> str:
-        """Return the plan of a query, and the statements that run by what is chosen.
-
-        Args:
-            query: The query.
-            notes: What else is to be said between them.
-        """
-        planned = self.planned(query)
-        forms, chosen = self.streamon.shown.forms(planned.name), self.streamon.notes(planned.name)
-        both = "\n\n".join(filter(None, (chosen, self.why_it_stays(planned), notes)))
-        said = self.compiled[query.planned_by].explain(forms, both)
-        return said if planned is query else f"{families.said(self.catalogue, query)}\n\n{said}"
-
     def expect(self, query: Query) -> None:
         """Parse what a query's first ticks will run, so that these need not."""
         steps = self.compiled[query.name.lower()].steps.of(FIRST)
