@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import shlex
 import statistics
 import sys
@@ -388,7 +389,9 @@ def main() -> None:
             mean = statistics.geometric_mean(ratios)
             print(f"{100 * fraction:g} %: geometric mean {mean:.2f} over {len(ratios)} queries")
     if wanted.json:
-        command = shlex.join(["python", "benchmarks/tpch.py", *sys.argv[1:]])
+        # where data lie is of this machine alone
+        places = re.compile(r" --(data|json)[ =]\S+")
+        command = places.sub("", shlex.join(["python", "benchmarks/tpch.py", *sys.argv[1:]]))
         run = {"command": command, "cells": [asdict(one) for one in found]}
         wanted.json.write_text(json.dumps(run), encoding="utf-8")
     sys.exit(any(one.wrong for one in found))
