@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,6 +38,7 @@ import tpch_data
 from contestants import THREADS
 from rich.console import Console
 from rich.progress import track
+from tpch_cells import Cell, Tick, median
 from tpch_data import KEYS, Change, Drawer
 
 import cqlduck
@@ -47,24 +48,6 @@ UNMEASURED = 5
 """How many ticks are not measured, by default."""
 
 Clock = Callable[[], float]
-
-
-@dataclass(frozen=True)
-class Tick:
-    """The seconds of one tick.
-
-    Attributes:
-        intake: To take the changes in.
-        answer: To have the answer, as Arrow.
-    """
-
-    intake: float
-    answer: float
-
-    @property
-    def seconds(self) -> float:
-        """Both together."""
-        return self.intake + self.answer
 
 
 class Side(Protocol):
@@ -197,49 +180,6 @@ class KeptUp:
         return str(found[0][0]) if found else INCREMENTAL
 
 
-@dataclass
-class Cell:
-    """One query at one fraction.
-
-    Attributes:
-        query: The query.
-        fraction: How many of the rows change in a tick.
-        rows: How many rows changed in a tick, on the average.
-        ours: The measured ticks of cqlduck.
-        theirs: Those of DuckDB.
-        option: The option of the point `answer` that stood last.
-        wrong: In which tick, and how, the answers differ.
-    """
-
-    query: str
-    fraction: float
-    option: str = INCREMENTAL
-    rows: float = 0
-    ours: list[Tick] = field(default_factory=list)
-    theirs: list[Tick] = field(default_factory=list)
-    wrong: str = ""
-
-    @property
-    def ratio(self) -> float:
-        """DuckDB's median tick over cqlduck's."""
-        return _median(self.theirs) / _median(self.ours)
-
-    @property
-    def milliseconds(self) -> float:
-        """Cqlduck's median tick."""
-        return 1e3 * _median(self.ours)
-
-    @property
-    def ratio_of_answers(self) -> float:
-        """The same without the intake."""
-        theirs, ours = (statistics.median(t.answer for t in s) for s in (self.theirs, self.ours))
-        return theirs / ours
-
-
-def _median(ticks: Sequence[Tick]) -> float:
-    return statistics.median(tick.seconds for tick in ticks)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, (float, Decimal)):
         return float(f"{float(value):.9g}")
@@ -337,7 +277,7 @@ def shown(found: Cell) -> str:
     """Return a cell as a line."""
     if found.wrong:
         return f"{found.query:4} {100 * found.fraction:8g} %  WRONG  {found.wrong}"
-    ours, theirs = _median(found.ours), _median(found.theirs)
+    ours, theirs = median(found.ours), median(found.theirs)
     intake = statistics.median(tick.intake for tick in found.ours)
     return (
         f"{found.query:4} {100 * found.fraction:8g} %  {found.rows:9.0f} rows  "

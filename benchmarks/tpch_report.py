@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from report import machine
-from tpch import Cell, Tick
+from tpch_cells import Cell, Tick
 
 from cqlduck.rewrite.statements.refreshing import RECOMPUTED
 

@@ -1,4 +1,4 @@
-"""The one way to read: what has to be in the database before somebody looks, and what is shown."""
+"""The one way to read: what has to be in the database before, and how an answer is read."""
 
 from __future__ import annotations
 
