@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
+import importlib
 import shutil
 import sys
 import textwrap
@@ -286,3 +288,10 @@ def test_a_peer_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     data = dataset("nexmark", tmp_path / "data", 100, rate=100, cuts=[100])
     with pytest.raises(RuntimeError, match="no memory for this"):
         peerrun.run_peer("pretended", work, data, None)
+
+
+@pytest.mark.parametrize("name", ["invariants", "tpch_report"])
+def test_examples_in_docstrings_of_benchmarks_run(name: str) -> None:
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert tried
+    assert not failed
