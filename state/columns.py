@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import identity_columns
@@ -31,9 +31,17 @@ def types_of(database: Database, written: Sequence[str]) -> list[str]:
     return [column.type for column in of_query(database, f"SELECT {listed}")]
 
 
-def typed(columns: tuple[Column, ...]) -> str:
-    """Return columns as in CREATE TABLE."""
-    return ", ".join(f"{quoted(c.name)} {c.type}" for c in columns)
+def typed(columns: tuple[Column, ...], plain: Collection[str] = ()) -> str:
+    """Return columns as in CREATE TABLE.
+
+    Args:
+        columns: The columns.
+        plain: The names of those that DuckDB must not compress.
+    """
+    return ", ".join(
+        f"{quoted(c.name)} {c.type}{' USING COMPRESSION uncompressed' if c.name in plain else ''}"
+        for c in columns
+    )
 
 
 def same_rows(columns: Sequence[Column]) -> str:

@@ -39,11 +39,10 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         database.execute(
             f"ATTACH {literal(os.fspath(hidden))} AS {alias} (STORAGE_VERSION '{STORAGE_VERSION}')"
         )
-        with database.compressing():
-            try:
-                database.execute(f"COPY FROM DATABASE {ALIAS} TO {alias}")
-            finally:
-                database.execute(f"DETACH {alias}")
+        try:
+            database.execute(f"COPY FROM DATABASE {ALIAS} TO {alias}")
+        finally:
+            database.execute(f"DETACH {alias}")
         os.replace(hidden, path)
     except (duckdb.Error, DatabaseError, OSError) as error:
         if isinstance(error, DatabaseError) and not machine.is_told(error):

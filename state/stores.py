@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.state import catalog_rows
 from cqlduck.state.catalog import Input
@@ -22,24 +24,48 @@ def create(database: Database, thing: Input) -> None:
             f"COMMENT ON TABLE {store} IS 'The store of a stream: its elements by arrival.'"
         )
     else:
-        database.execute(
-            f"CREATE TABLE {store} ({typed(thing.columns)}, "
-            "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
-        )
-        database.execute(f"COMMENT ON TABLE {store} IS {literal(_STORE_OF_A_RELATION)}")
+        _make_store(database, thing)
         make_pending(database, thing)
     catalog_rows.insert(database, thing)
     show(database, thing)
 
 
-def make_pending(database: Database, thing: Input) -> None:
-    """Make the queue of a relation, in the place of one that is there, with all that it had."""
+def _make_store(database: Database, thing: Input, plain: Collection[str] = ()) -> None:
+    """Make the store of a relation, in the place of an empty one."""
+    store = f"cql_state.{quoted(thing.table)}"
+    database.execute(
+        f"CREATE OR REPLACE TABLE {store} ({typed(thing.columns, plain)}, "
+        "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
+    )
+    database.execute(f"COMMENT ON TABLE {store} IS {literal(_STORE_OF_A_RELATION)}")
+
+
+def make_pending(database: Database, thing: Input, plain: Collection[str] = ()) -> None:
+    """Make the queue of a relation, in the place of one that is there, with all that it had.
+
+    Args:
+        database: The database.
+        thing: The relation.
+        plain: The names of columns that DuckDB must not compress.
+    """
     queue = f"cql_state.{quoted(thing.pending)}"
     database.execute(
-        f"CREATE OR REPLACE TABLE {queue} ({typed(thing.columns)}, "
+        f"CREATE OR REPLACE TABLE {queue} ({typed(thing.columns, plain)}, "
         "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
     )
     database.execute(f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'")
+
+
+def make_plain(database: Database, thing: Input, plain: Collection[str]) -> None:
+    """Make the tables of a relation anew, which are empty, with columns that are not compressed.
+
+    Args:
+        database: The database, inside a change.
+        thing: The relation; nothing has come into it yet.
+        plain: The names of the columns.
+    """
+    _make_store(database, thing, plain)
+    make_pending(database, thing, plain)
 
 
 def is_empty(database: Database, thing: Input) -> bool:

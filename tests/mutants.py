@@ -832,6 +832,9 @@ MUTANTS: tuple[Mutant, ...] = (
         ("the first rows are found by row ids",
          "late_materialization,top_n_window_elimination", "late_materialization",
          "test_uncommitted.py"),
+        ("equal aggregates beside a DISTINCT one are an internal error",
+         ",projection_pullup", "",
+         "test_sql_differential.py::test_equal_aggregates_beside_a_distinct_one"),
     ),
     *_of(
         "cqlduck/statements/offsets.py",

@@ -984,8 +984,11 @@ class _SqlBuilder(_Builder):
     def aggregates(self, refs: Refs, count: int = 1) -> tuple[str, tuple[Column | None, ...]]:
         """Return aggregates of all kinds under names, and their columns."""
         items, columns = [], []
-        for _ in range(count):
-            text, kind, is_exact = self.rich_aggregate(refs)
+        chosen = [self.rich_aggregate(refs) for _ in range(count)]
+        if self.chance(10):
+            # equal ones, beside one that may be DISTINCT
+            chosen = [*chosen, self.rich_aggregate(refs), *chosen, *chosen]
+        for text, kind, is_exact in chosen:
             name = self.name()
             items.append(f"{text} AS {name}")
             columns.append(None if kind is None else Column(name, kind, is_exact))

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from counts import some_in_ci
 
 import cqlduck
 from cqlduck.rewrite.plan.aggregates import ADDITIVE, EXTREMES, RECOMPUTED
@@ -208,8 +209,9 @@ WINDOWS = {
 }
 
 
-def check(kind: str, window: str) -> None:
-    known = calls(kind)
+def check(kind: str, window: str, each: int = 1) -> None:
+    """Compare all aggregates, in CI each n-th one, with DuckDB's over what the window holds."""
+    known = some_in_ci(calls(kind), each)
     wrong = []
     for listed in (
         [c for c in known if has_own_rule(c)],
@@ -280,7 +282,7 @@ def test_every_aggregate_is_tried_or_has_a_reason() -> None:
 
 @pytest.mark.parametrize("kind", FEW)
 def test_aggregates_over_types(kind: str) -> None:
-    check(kind, "[RANGE 3]")
+    check(kind, "[RANGE 3]", each=3)
 
 
 @pytest.mark.long

@@ -1859,24 +1859,55 @@ def test_times_of_arrow_are_judged_as_a_scan_does(
 
 
 COMPRESSION = """
-    SELECT DISTINCT compression FROM pragma_storage_info('cql_state.relation_r')
-    WHERE column_name = 'text' AND segment_type = 'VARCHAR'
+    SELECT DISTINCT column_name, compression FROM pragma_storage_info('cql_state.relation_r')
+    WHERE segment_type = 'VARCHAR' ORDER BY ALL
 """
 
 
-@pytest.mark.parametrize(("limit", "in_memory"), [(None, "Uncompressed"), ("1GB", "DICT_FSST")])
-def test_different_texts_are_compressed_in_memory_where_that_is_limited(
-    limit: str | None, in_memory: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("limit", "rows", "uncompressed"),
+    [(None, 120_000, {"one", "two"}), ("1GB", 120_000, set()), (None, 40_000, set())],
+)
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_texts_that_are_all_different_are_not_compressed_in_a_large_relation(
+    limit: str | None,
+    rows: int,
+    uncompressed: set[str],
+    in_file: bool,
+    at_once: bool,
+    tmp_path: Path,
 ) -> None:
-    """A scan takes out all of those that are compressed, where a few are wanted."""
-    with cqlduck.connect(memory_limit=limit) as con:
-        con.execute("CREATE RELATION r (k BIGINT PRIMARY KEY, text VARCHAR)")
-        texts = duckdb.sql("SELECT range AS k, md5(range::VARCHAR) AS text FROM range(40000)")
-        con.append("r", texts.to_arrow_table(), at=0)
-        con.advance(1)
-        con.snapshot(tmp_path / "s.duckdb")
+    """A scan decompresses all of a vector where a few rows are wanted."""
+    path = tmp_path / "a.duckdb" if in_file else ":memory:"
+    texts = duckdb.sql(
+        "SELECT range AS k, md5(range::VARCHAR) AS one, (range % 9)::VARCHAR AS few, "
+        "repeat(md5(range::VARCHAR), 9) AS long, [one] AS list, nullif(one, 'x') AS two, "
+        f"NULL::VARCHAR AS nothing, (range // 100)::BIGINT AS _ts FROM range({rows})"
+    ).to_arrow_table()
+    with cqlduck.connect(path, memory_limit=limit) as con:
+        con.execute(
+            "CREATE RELATION r (k BIGINT PRIMARY KEY, one VARCHAR, few VARCHAR, long VARCHAR, "
+            "list VARCHAR[], two VARCHAR, nothing VARCHAR)"
+        )
+        if at_once:
+            con.append("r", texts.drop_columns(["_ts"]), at=0)
+        else:
+            con.append("r", texts)
+        con.advance(rows)
+        con.append("r", [(rows, "x", "y", "z", [], None, None)], at=rows + 1)
+        con.advance(rows + 1)
+        assert [(rows + 1, rows)] == con.sql("SELECT count(*), count(two) FROM r").fetchall()
         database = con.engine.database
         database.execute("FORCE CHECKPOINT cqlduck")
-        assert [(in_memory,)] == database.execute(COMPRESSION)
-    with duckdb.connect(tmp_path / "s.duckdb") as plain:
-        assert [("DICT_FSST",)] == plain.execute(COMPRESSION).fetchall()
+        found = database.execute(COMPRESSION)
+    assert uncompressed == {name for name, how in found if how == "Uncompressed"}
+
+
+def test_what_is_no_text_is_told_before_texts_are_looked_at() -> None:
+    rows = pa.table({"k": range(120_000), "a": [{"x": 1}] * 120_000})
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k BIGINT, a INTEGER, text VARCHAR)")
+        with pytest.raises(cqlduck.DataError):
+            con.append("r", rows, at=0)
+        assert [(0,)] == con.sql("SELECT count(*) FROM r").fetchall()

@@ -11,6 +11,7 @@ from typing import Any
 
 import mangling
 import pytest
+from counts import some_in_ci
 
 import cqlduck
 from cqlduck.state.connection import quoted
@@ -162,8 +163,8 @@ def problems(numbers: range) -> tuple[list[str], Counter[str]]:
 )
 def test_the_corpus_is_about_something(first: int) -> None:
     """Many texts do what they say, as long as nobody mangles them."""
-    texts = mangling.corpus()[first::12]
-    assert len(texts) > 40
+    texts = some_in_ci(mangling.corpus()[first::12], 3)
+    assert len(texts) > 12
     assert all(not mangling.OUTSIDE.search(text) for text in texts)
     target = Target()
     assert [] == [(text, problem) for text in texts if (problem := target.take(text))]
