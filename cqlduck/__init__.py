@@ -71,6 +71,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """List public names, whether they are imported yet or not."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import public names when they are asked for, so that the package stays light."""
     if name in ("Connection", "connect"):

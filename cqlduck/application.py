@@ -47,7 +47,8 @@ def read(application: Path) -> str:
         Error: The file is not there, or is no text.
     """
     try:
-        return application.read_text(encoding="utf-8")
+        # some editors begin a file with a mark
+        return application.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise Error(f"there is no file {application}") from None
     except UnicodeDecodeError as error:

@@ -148,8 +148,12 @@ class Reader:
             self._refuse_forgotten(query, position)
             start = query.history_from
             # of a relation, what stands at the start of history is no change
-            since = position if start is None else max(position or start, start)
-            return self._elements(query, since).to_batches(), query.frontier
+            known = [t for t in (position, start) if t is not None]
+            since = max(known, default=None)
+            found = self._elements(query, since).to_batches()
+            if not found:
+                engine.refuse_failed(query)
+            return found, query.frontier
 
     def _refuse_forgotten(self, query: Query, position: Instant | None) -> None:
         """Refuse to go on behind elements that history has let go of.
@@ -176,13 +180,15 @@ class Reader:
         if found is not None:
             return _in_order(found)
         engine.reading(is_large=not engine.reads_last_tick(query, since))
-        if query.kind == "stream":
+        # of a member that shows fewer columns than its family, equal elements have to be netted
+        is_in_any_order = query.kind == "stream" and not query.projection
+        if is_in_any_order:
             sql = answers.new_sql(engine.clock, query, since, query.frontier)
         else:
             is_net = engine.is_net(query)
             sql = answers.changes_sql(engine.clock, query, since, query.frontier, is_net=is_net)
         table = self._arrow(query, sql, ("_ts", "_weight"), is_large=True)
-        return _in_order(table) if query.kind == "stream" else table
+        return _in_order(table) if is_in_any_order else table
 
     # -- plain SQL --------------------------------------------------------------------------------
 

@@ -94,6 +94,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def is_locked(said: str) -> bool:
+    """Return whether an error of DuckDB says that another process has a file open."""
+    return "Could not set lock on file" in said or "used by another process" in said
+
+
 def _written(path: object) -> str:
     """Return the path of a database as text.
 
@@ -210,7 +215,7 @@ class Database(Runner):
             self.on(connection, text)
         except duckdb.IOException as error:
             said = str(error)
-            if "lock" in said.lower():
+            if is_locked(said):
                 # somebody else has made it meanwhile
                 self.is_new = False
                 raise DatabaseError(

@@ -33,6 +33,7 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
     if database.path != ":memory:" and os.path.realpath(path) == os.path.realpath(database.path):
         raise DatabaseError("a snapshot needs another file than the database itself")
     _refuse_in_use(path)
+    _refuse_other_file(path)
     hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     alias = "cqlduck_snapshot"
     try:
@@ -61,6 +62,10 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
     return path
 
 
+_MAGIC = slice(8, 12)
+"""Where in a file of DuckDB its mark lies."""
+
+
 def _refuse_in_use(path: Path) -> None:
     """Refuse to replace a file that somebody writes, or whose log would be taken for the copy's.
 
@@ -79,6 +84,24 @@ def _refuse_in_use(path: Path) -> None:
             f"beside {path} lies {log.name}, the log of a database that was not closed",
             hint="open that database and close it, which merges the log; or write the snapshot "
             "to another path",
+        )
+
+
+def _refuse_other_file(path: Path) -> None:
+    """Refuse to replace a file that is no database.
+
+    Raises:
+        DatabaseError: It is one.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(_MAGIC.stop)
+    except OSError:
+        return  # it is not there, or cannot be replaced either
+    if begin and begin[_MAGIC] != b"DUCK":
+        raise DatabaseError(
+            f"the snapshot cannot be written onto {path}, which is no database",
+            hint="write it to another path, or remove that file first",
         )
 
 

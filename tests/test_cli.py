@@ -214,7 +214,13 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("run none.cql", "there is no file none.cql"),
         ("run app.cql", "the application reads from folders (s)"),
         ("run app.cql --drop-zone none", "there is no drop zone none"),
-        ("run app.cql --set speed=1", "speed=1 is no setting"),
+        ("run app.cql --set speed=1", "speed is no setting"),
+        ("run app.cql --set history", "history has no value"),
+        ("check foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
+        ("explain -d foreign.duckdb q", "foreign.duckdb is a database that cqlduck has not made"),
+        ("shell foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
+        ("snapshot foreign.duckdb x.duckdb", "foreign.duckdb is a database that cqlduck has not"),
+        ("check locked.duckdb", "locked.duckdb cannot be opened"),
         ("run app.cql -z drop --set window_edge=round", "window_edge is closed or half_open"),
         (
             "run app.cql -z drop -d none/app.duckdb",
@@ -231,7 +237,11 @@ def test_run_in_memory_without_drop_zone() -> None:
     ],
 )
 def test_errors_end_with_1_and_no_traceback(arguments: str, message: str) -> None:
+    duckdb.connect("foreign.duckdb").close()
+    Path("locked.duckdb").write_text("no database")
+    before = Path("foreign.duckdb").read_bytes()
     done = call(*arguments.split())
+    assert before == Path("foreign.duckdb").read_bytes()
     assert 1 == done.exit_code
     assert done.stderr.startswith("error: ")
     assert message in words(done.stderr)

@@ -418,14 +418,22 @@ def test_a_batch_without_rows_is_a_heartbeat(tmp_path: Path) -> None:
         (rows(1.5), None, "timestamps in column '_ts' are of type double"),
         (pa.table({"t": [1]}), None, "there is no column '_ts'.*only t"),
         (pa.table({"_ts": [1], "d": [timedelta(1)]}), None, "cannot hold a column of type dur"),
+        (None, "7", "the heartbeat '7' is no time"),
+        (None, 7.5, "the heartbeat 7.5 is no time"),
+        (None, True, "the heartbeat True is no time"),
+        (None, date(2024, 1, 1), "is no time"),
+        (None, 2**80, "batch 0 of .*s cannot be written: 'heartbeat' does"),
+        (pa.table({"_ts": pa.array([2**63], pa.uint64())}), None, "cannot be written: 'm"),
+        (pa.table({"k": [1], "K": [1], "_ts": [1]}), None, "written: 'schema' has a column twice"),
+        ([(1, 2)], None, "a batch cannot be made of a list"),
+        (7, None, "a batch cannot be made of a int"),
     ],
 )
-def test_data_that_is_no_batch(
-    tmp_path: Path, data: pa.Table, heartbeat: datetime | int | None, message: str
-) -> None:
+def test_data_that_is_no_batch(tmp_path: Path, data: Any, heartbeat: Any, message: str) -> None:
+    """What no reader would take is not published: the stream would wait at it for ever."""
     with pytest.raises(DropZoneError, match=message):
         write_batch(tmp_path, "s", 0, data, heartbeat=heartbeat)
-    assert [] == list(tmp_path.iterdir())
+    assert [] == [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("name", ["", ".s", "_s", "a/b", "..", "a\\b"])
@@ -434,6 +442,7 @@ def test_names_that_are_no_folder(tmp_path: Path, name: str) -> None:
         write_batch(tmp_path, name, 0)
 
 
-def test_a_negative_number_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DropZoneError, match="cannot have the number -1"):
-        write_batch(tmp_path, "s", -1)
+@pytest.mark.parametrize("number", [-1, "0", 1.0, True])
+def test_what_is_no_number_of_a_batch_is_refused(tmp_path: Path, number: Any) -> None:
+    with pytest.raises(DropZoneError, match=f"cannot have the number {number!r}"):
+        write_batch(tmp_path, "s", number)

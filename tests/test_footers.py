@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,6 +186,31 @@ def test_files_of_a_batch_that_differ_are_read_as_duckdb_reads_them(
     write(tmp_path, 1, [pa.table({"_ts": pa.array([2], pa.int32()), "a": [2]})])
     write(tmp_path, 2, [pa.table({"a": [3], "_ts": [3]}), pa.table({"a": [4]})])
     compared("CREATE STREAM s (a BIGINT) FROM 's'", tmp_path, monkeypatch, limit)
+
+
+@pytest.mark.parametrize("kind", ["STREAM", "RELATION"])
+@pytest.mark.parametrize("extra", [{"b": [3]}, {"_op": ["-"]}, {"B": [{"x": 1}]}])
+def test_a_column_that_the_first_file_has_not_is_not_skipped(
+    kind: str, extra: dict[str, Any], tmp_path: Path
+) -> None:
+    (name,) = extra
+    write(tmp_path, 0, [pa.table({"a": [1], "_ts": [1]})])
+    write(
+        tmp_path, 1, [pa.table({"a": [2], "_ts": [2]}), pa.table({"a": [1], "_ts": [3], **extra})]
+    )
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute(f"CREATE {kind} s (a BIGINT) FROM 's'")
+        with pytest.raises(cqlduck.DropZoneError, match=f"part-1.*has a column {name}, which part"):
+            con.follow()
+        assert 1 == con.engine.catalogue.inputs["s"].next_batch
+
+
+def test_operations_are_no_columns_of_a_stream(tmp_path: Path) -> None:
+    write(tmp_path, 0, [pa.table({"a": [1], "_ts": [1], "_op": ["-"]})])
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute("CREATE STREAM s (a BIGINT) FROM 's'")
+        with pytest.raises(cqlduck.DropZoneError, match="has _op too many, for stream s"):
+            con.follow()
 
 
 @pytest.mark.parametrize("limit", [None, 1])

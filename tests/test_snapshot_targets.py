@@ -50,6 +50,19 @@ def test_not_onto_a_database_that_is_open_in_this_process(tmp_path: Path) -> Non
         con.close()
 
 
+def test_not_onto_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "app.cql"
+    path.write_text("CREATE STREAM s (k BIGINT)")
+    with cqlduck.connect() as con:
+        with pytest.raises(cqlduck.DatabaseError, match="which is no database") as caught:
+            con.snapshot(path)
+        assert "another path" in str(caught.value.hint)
+        assert "CREATE STREAM s (k BIGINT)" == path.read_text()
+        path.write_text("")
+        assert path == con.snapshot(path), "a file that was made and not written is nobody's"
+    assert [path] == list(tmp_path.iterdir())
+
+
 def test_not_onto_a_database_that_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "other.duckdb"
     process = holder(path, "closed")

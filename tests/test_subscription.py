@@ -63,6 +63,35 @@ def test_tasks_read_while_the_scheduler_runs(con: cqlduck.Connection) -> None:
     asyncio.run(run())
 
 
+def test_the_position_0_is_a_position() -> None:
+    """Where history has a bound, and begins before it."""
+    with cqlduck.connect(history="5 seconds") as con:
+        con.execute("CREATE STREAM s (k BIGINT); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        for t in range(-9, 1):
+            con.append("s", [(t,)], at=t)
+            con.advance(t)
+        subscription = con.subscribe("q")
+        con.append("s", [(1,)], at=1)
+        con.advance(1)
+        assert [(1, 1, 1)] == [row for batch in subscription for row in rows(batch)]
+
+
+@pytest.mark.parametrize("since", [None, 0, 30, 58, 59])
+def test_a_query_that_has_failed_raises_when_its_elements_are_read(since: int | None) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (x VARCHAR)")
+        con.execute("CREATE CONTINUOUS QUERY bad AS SELECT x::INTEGER AS i FROM s")
+        con.append("s", [("1",)], at=20)
+        con.append("s", [("no",)], at=60)
+        with pytest.warns(RuntimeWarning, match="failed at 60"):
+            con.advance(61)
+        subscription = con.subscribe("bad", since=since)
+        if since == 0:
+            assert [(1, 20, 1)] == rows(next(subscription))
+        with pytest.raises(cqlduck.QueryError, match="failed at 60"):
+            next(subscription)
+
+
 def test_the_event_loop_is_free_while_a_task_waits(con: cqlduck.Connection) -> None:
     con.start(every="1 hour")
 

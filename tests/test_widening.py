@@ -373,3 +373,14 @@ def test_the_text_of_both_has_the_columns_of_the_first_one_first(con) -> None:
     assert widened(one, same) == (
         "SELECT k, count(*) AS n FROM s [RANGE 3] GROUP BY k HAVING (COUNT(*) > 5)"
     )
+
+
+def test_a_subscription_of_a_member_has_net_elements(con: cqlduck.Connection) -> None:
+    """Alone a query has equal elements of an instant as one, so has a member that shows less."""
+    bodies = ["SELECT Rstream(k, v) FROM s [NOW]", "SELECT Rstream(k) FROM s [NOW]"]
+    families = register(con, *bodies)
+    assert None is not families[0] == families[1]
+    con.append("s", [(1, 1, None, None), (1, 2, None, None)], at=1)
+    con.advance(2)
+    found = [row for batch in con.subscribe("q1", since=0) for row in batch.to_pylist()]
+    assert [{"k": 1, "_ts": 1, "_weight": 2}] == found

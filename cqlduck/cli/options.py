@@ -12,6 +12,7 @@ import typer
 
 from cqlduck.connection import Connection
 from cqlduck.errors import DatabaseError, Error
+from cqlduck.state.connection import is_locked
 
 SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
             "standing", "threads", "window_edge")  # fmt: skip
@@ -37,8 +38,10 @@ def chosen(given: Sequence[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
-        if not equals or name not in SETTINGS:
-            raise Error(f"{pair} is no setting", hint=f"NAME=VALUE, of {', '.join(SETTINGS)}")
+        if name not in SETTINGS:
+            raise Error(f"{name} is no setting", hint=f"NAME=VALUE, of {', '.join(SETTINGS)}")
+        if not equals:
+            raise Error(f"{name} has no value", hint=f"write --set {name}=VALUE")
         settings[name] = value
     return settings
 
@@ -47,19 +50,33 @@ def existing(database: Path) -> Path:
     """Return the path of a database that is there.
 
     Raises:
-        DatabaseError: It is not.
+        DatabaseError: It is not, or another program has made it, and it would be changed.
     """
     if not database.is_file():
         raise DatabaseError(f"there is no database {database}", hint="cqlduck run makes one")
+    try:
+        with duckdb.connect(os.fspath(database), read_only=True) as con:
+            is_ours = con.execute(
+                "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'cql_state' "
+                "AND table_name = 'settings'"
+            ).fetchone()
+    except duckdb.Error:
+        return database  # who opens it says what is wrong
+    if is_ours is None:
+        raise DatabaseError(
+            f"{database} is a database that cqlduck has not made",
+            hint="cqlduck run makes one; cqlduck.connect can make this one ours as well",
+        )
     return database
 
 
 def closed(database: Path) -> Path:
     """Return the path of a database that no other process has open."""
     try:
-        duckdb.connect(os.fspath(existing(database)), read_only=True).close()
+        existing(database)
+        duckdb.connect(os.fspath(database), read_only=True).close()
     except duckdb.Error as error:
-        if "lock" in str(error).lower():
+        if is_locked(str(error)):
             raise DatabaseError(
                 f"the database {database} is in use by another process",
                 hint="stop that process first; it can write a copy with Connection.snapshot()",

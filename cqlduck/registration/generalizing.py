@@ -18,6 +18,8 @@ compared, the constant stays in the text.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -46,6 +48,10 @@ from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import quoted
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+
+_SCALE = re.compile(r"DECIMAL\(\d+, ?(\d+)\)")
+_MOST_SCALE = 38 - 19
+"""How many digits behind the point leave room for those of a BIGINT before it."""
 
 
 @dataclass(frozen=True)
@@ -177,10 +183,15 @@ def _type(engine: Engine, items: dict[str, exp.Table], constant: Constant) -> st
     if constant.place == "listed":
         return constant.literal_type
     if constant.place == "window":
+        if engine.catalogue.settings.get("time") is None and _is_in_units(constant):
+            # how many instants that is shows when the first time comes
+            return None
         # windows over the answers of others need their elements kept for as long as the limit
         item = items.get(constant.column[0])
         is_own = item is not None and item.name.lower() in engine.catalogue.inputs
         return constant.exact_type if is_own else None
+    if constant.kind != "text" and _has_long_decimals(engine, items.values()):
+        return None
     if not constant.column:
         return constant.exact_type
     *where, name = (part.lower() for part in constant.column)
@@ -203,6 +214,17 @@ def _type(engine: Engine, items: dict[str, exp.Table], constant: Constant) -> st
     return None
 
 
+def _has_long_decimals(engine: Engine, tables: Iterable[exp.Table]) -> bool:
+    """Return whether a DECIMAL has so many digits behind its point that a number may not fit.
+
+    What is compared gets one type, of at most 38 digits, of which a constant that is a column takes
+    19 before the point; as a literal it takes those that it has.
+    """
+    kinds = [c.type for table in tables for c in _source(engine, table).columns]
+    scales = [int(found[1]) for kind in kinds for found in _SCALE.finditer(kind)]
+    return max(scales, default=0) > _MOST_SCALE
+
+
 def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
     """Return whether the plan of a family yields what its members yield, and the member."""
     if compiled.kind != like.kind or compiled.order != like.order_by:
@@ -216,6 +238,11 @@ def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
     return tuple(own) == like.columns and has_member
 
 
+def _is_in_units(constant: Constant) -> bool:
+    """Return whether the range of a window is written in units, not in instants."""
+    return parse_duration(constant.sql).microseconds is not None
+
+
 def value(engine: Engine, constant: Constant) -> str:
     """Return a constant as it stands in the relation, as SQL.
 
@@ -224,4 +251,6 @@ def value(engine: Engine, constant: Constant) -> str:
     """
     if constant.place != "window":
         return constant.sql
-    return str(engine.clock.instants(parse_duration(constant.sql)))
+    is_half_open = engine.catalogue.half_open
+    length = parse_duration(constant.sql)
+    return str(engine.clock.instants(length, rounded_up=is_half_open))

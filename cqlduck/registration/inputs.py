@@ -74,14 +74,16 @@ def _refuse_outside(source: str | None) -> None:
     """Refuse a folder that is not inside the drop zone.
 
     Raises:
-        BindError: It begins at a root, or goes up.
+        BindError: It begins at a root, or goes up, or is the drop zone itself, or hidden.
     """
     if source is None:
         return
-    if leads_out(source):
+    parts = [part for part in source.replace("\\", "/").split("/") if part]
+    if leads_out(source) or not parts or any(part[0] in "._" for part in parts):
         raise BindError(
             f"FROM {source!r} is no folder inside the drop zone",
-            hint="name it relative to the drop zone, and below it",
+            hint="name it relative to the drop zone, and below it; names that begin with . or _ "
+            "are hidden",
         )
 
 

@@ -22,7 +22,8 @@ def matched(thing: Input, folder: Path, there: matching.Named) -> tuple[Column, 
         DropZoneError: One is missing, or not known.
     """
     needed = ("_ts",) if thing.timestamp_by is None else ()
+    allowed = ("_ts",) if thing.kind == "stream" else ("_ts", "_op")
     try:
-        return matching.matched(thing, str(folder), there, needed=needed, allowed=("_ts", "_op"))
+        return matching.matched(thing, str(folder), there, needed=needed, allowed=allowed)
     except DataError as error:
         raise DropZoneError(error.message, hint=error.hint) from None

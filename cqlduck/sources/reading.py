@@ -229,8 +229,18 @@ def _arrival(
 
     Returns:
         The arrival; the column of the times, by its name in the files and as what it is read.
+
+    Raises:
+        DropZoneError: The columns are not the input's, or not those of the first file.
     """
     there = footers.columns() if footers is not None else None
+    surplus = footers.surplus() if footers is not None else None
+    if surplus is not None:
+        number, name = surplus
+        raise DropZoneError(
+            f"{batch.files[number]} has a column {name}, which {batch.files[0].name} has not",
+            hint="the files of a batch have the same columns; write it anew",
+        )
     if there is None:
         there = matching.named(of_query(engine.database, f"FROM {source}"))
     given = columns.matched(thing, batch.folder, there)

@@ -150,12 +150,14 @@ def refuse_views(catalogue: Catalogue, text: str) -> None:
         )
     if name in catalogue.inputs:
         kind = catalogue.inputs[name].kind.upper()
+        changes = "" if kind == "STREAM" else ", UPDATE or DELETE"
+        how = f"change it with INSERT INTO {found['name']}{changes}"
     elif name in catalogue.queries:
         kind = "CONTINUOUS QUERY"
+        how = f"change it with CREATE OR REPLACE {kind} {found['name']}"
     else:
         return
     raise CatalogError(
         f"{found['name']} is a {kind.lower()}; this statement is for tables and views",
-        hint=f"change it with INSERT INTO {found['name']}, UPDATE or DELETE; "
-        f"remove it with DROP {kind}",
+        hint=f"{how}; remove it with DROP {kind}",
     )

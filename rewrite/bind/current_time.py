@@ -16,6 +16,7 @@ first one with f(τ) > A. A conjunct of WHERE becomes a restriction of lifetimes
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -132,10 +133,27 @@ def _count_intervals(tree: exp.Expr, clock: Clock) -> None:
             bare = without_parens(mine)
             if isinstance(bare, exp.Interval) and mentions(other):
                 try:
-                    count = clock.instants(parse_duration(bare.sql("duckdb")))
+                    count = clock.exact(parse_duration(bare.sql("duckdb")))
                 except ParseError:
                     continue
-                mine.replace(number(count))
+                mine.replace(_number(count, bare.sql("duckdb")))
+
+
+def _number(count: Fraction, written: str) -> exp.Expr:
+    """Return a number of instants as a literal, which is exact.
+
+    Raises:
+        BindError: It has no end behind the point.
+    """
+    if count.denominator == 1:
+        return number(int(count))
+    shown = f"{float(count):.9f}".rstrip("0")
+    if Fraction(shown) != count:
+        raise BindError(
+            f"{written} is {count} instants",
+            hint="write a number of instants, or a multiple of one",
+        )
+    return exp.Literal.number(shown)
 
 
 def at(tree: exp.Expr, clock: Clock, instant: exp.Expr) -> exp.Expr:

@@ -38,7 +38,7 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
     scope = Scope(volatile=context.catalog.volatile)
     conditions = bind_from(context, tree, scope, ctes)
     if not tree.expressions:
-        tree.set("expressions", [exp.Star()])
+        raise BindError("SELECT lists no columns", hint="write SELECT *, or FROM alone")
     grows = is_monotonic(tree, context.catalog.aggregates)
     values = bind_scalars(context, tree, scope, ctes)
     listed, aliases = select_list(context, tree, scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from sqlglot import exp
@@ -29,7 +30,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.shapes import ALIAS, WIDTH
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.time import ZERO
+from cqlduck.rewrite.text.time import ZERO, Duration, WrittenDuration
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
@@ -106,12 +107,11 @@ def _in_brackets(
         no_aggregate(catalog, window.where, "WHERE")
         current_time.refuse(window.where, "a window")
         inner = Filter(stream, resolve(_unqualified(window.where, stream), only))
-    width = None if window.range is None else clock.instants(window.range)
-    slide = None if window.slide is None else clock.instants(window.slide)
-    if slide is not None and slide < 1:
-        is_time = window.slide is not None and bool(window.slide.microseconds)
-        hint = _OPEN if is_time and catalog.time_is_open else None
-        raise BindError("a window slides by at least one instant", hint=hint)
+    is_half_open = half_open and not window.hop
+    width = None
+    if window.range is not None:
+        width = clock.instants(window.range, rounded_up=is_half_open)
+    slide = None if window.slide is None else _slide(catalog, window.slide)
     if window.rows is not None:
         keys = tuple(_partition(names, at, only) for names, at in window.partition_by)
         edge = half_open and width is not None
@@ -130,8 +130,29 @@ def _in_brackets(
     written = None
     if window.range is not None and window.range.microseconds is not None and not window.where:
         written = " ".join(window.text.upper().split()) + "]"
-    edge = half_open and not window.hop
-    return TimeWindow(inner, width, slide, window.hop, edge, written)
+    return TimeWindow(inner, width, slide, window.hop, is_half_open, written)
+
+
+def _slide(catalog: Catalog, written: WrittenDuration) -> Duration:
+    """Return by how many instants a window slides.
+
+    Raises:
+        BindError: By none, or by a fraction of one.
+    """
+    clock = catalog.clock
+    slide, exact = clock.instants(written), clock.exact(written)
+    if slide >= 1 and slide == exact:
+        return slide
+    is_open = catalog.time_is_open and bool(written.microseconds)
+    if slide < 1:
+        hint = _OPEN if is_open else None
+        raise BindError("a window slides by at least one instant", hint=hint)
+    setting = "instant" if clock.kind == "integer" else "granularity"
+    unit = WrittenDuration(Fraction(clock.unit), None).shown
+    raise BindError(
+        f"a window slides by whole instants, which are {unit} long, not by {written.shown}",
+        hint=_OPEN if is_open else f"write a multiple of {unit}; the setting {setting} says it",
+    )
 
 
 def _unqualified(tree: exp.Expr, stream: StreamScan | ToStream | Sample) -> exp.Expr:

@@ -7,6 +7,7 @@ converts durations as they are written; `state.instants` converts raw times.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -80,9 +81,10 @@ class WrittenDuration:
     def shown(self) -> str:
         """The duration as people read it: a number of instants, or seconds."""
         if self.microseconds is None:
-            return str(int(self.instants or 0))
+            return f"{float(self.instants or 0):g}"
         seconds, rest = divmod(int(self.microseconds), MICROSECONDS["SECOND"])
-        return f"{seconds}{f'.{rest:06}'.rstrip('0') if rest else ''} seconds"
+        shown = f"{seconds}{f'.{rest:06}'.rstrip('0') if rest else ''}"
+        return f"{shown} second{'' if shown == '1' else 's'}"
 
 
 @dataclass(frozen=True)
@@ -111,26 +113,43 @@ class Clock:
         """The DuckDB type in which people see instants."""
         return "BIGINT" if self.kind == "integer" else "TIMESTAMP"
 
-    def instants(self, duration: WrittenDuration) -> Duration:
+    @property
+    def unit(self) -> int:
+        """Microseconds in an instant."""
+        return self.instant if self.kind == "integer" else self.granularity
+
+    def instants(self, duration: WrittenDuration, *, rounded_up: bool = False) -> Duration:
         """Return a duration as a whole number of instants, rounded down.
+
+        Args:
+            duration: The duration.
+            rounded_up: Whether it is rounded up instead, as for (τ−w, τ], which holds the instants
+                after τ−w.
 
         Raises:
             BindError: A bare number on wall-clock time, or more than can be counted.
         """
-        if duration.instants is not None:
-            if self.kind == "wall":
-                raise BindError(
-                    "a bare number is not a duration on wall-clock time",
-                    hint="write a unit, as in RANGE 30 SECONDS",
-                )
-            count = int(duration.instants // 1)
-        else:
-            assert duration.microseconds is not None
-            unit = self.instant if self.kind == "integer" else self.granularity
-            count = int(duration.microseconds // unit)
+        exact = self.exact(duration)
+        count = math.ceil(exact) if rounded_up else math.floor(exact)
         if count > MAX_DURATION:
             raise BindError("this duration is too long", hint="write UNBOUNDED")
         return Duration(count)
+
+    def exact(self, duration: WrittenDuration) -> Fraction:
+        """Return a duration in instants.
+
+        Raises:
+            BindError: A bare number on wall-clock time.
+        """
+        if duration.microseconds is not None:
+            return duration.microseconds / self.unit
+        if self.kind == "wall":
+            raise BindError(
+                "a bare number is not a duration on wall-clock time",
+                hint="write a unit, as in RANGE 30 SECONDS",
+            )
+        assert duration.instants is not None
+        return duration.instants
 
 
 _HOURS = re.compile(r"(?:^|\s)\s*([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)$")

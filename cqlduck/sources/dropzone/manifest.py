@@ -132,6 +132,18 @@ class Manifest:
         )
 
 
+def refuse_unreadable(text: str, path: Path) -> None:
+    """Refuse a manifest, which is to be written, whose times or columns no reader takes.
+
+    Raises:
+        DropZoneError: What is wrong with them.
+    """
+    fields = json.loads(text)
+    rows = _count(fields, "rows", path)
+    _times(fields, rows, path)
+    _schema(fields, rows, path)
+
+
 def _field(fields: Mapping[str, Any], key: str, path: Path) -> Any:
     if key not in fields:
         raise wrong(path, f"'{key}' is missing")

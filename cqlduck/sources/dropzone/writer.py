@@ -18,7 +18,13 @@ from cqlduck.errors import DropZoneError
 from cqlduck.sources import checksums
 from cqlduck.sources.dropzone.arrow import Extent, extent, schema_names
 from cqlduck.sources.dropzone.batches import batch_folder, is_there
-from cqlduck.sources.dropzone.manifest import MANIFEST, VERSION, Manifest, batch_name
+from cqlduck.sources.dropzone.manifest import (
+    MANIFEST,
+    VERSION,
+    Manifest,
+    batch_name,
+    refuse_unreadable,
+)
 from cqlduck.sources.dropzone.refusals import writing
 from cqlduck.sources.dropzone.times import raw_time
 
@@ -58,7 +64,9 @@ def _publish(hidden: Path, manifest: Manifest) -> bool:
         return False
     sums = {name: checksums.of_file(hidden / name) for name in manifest.files}
     text = replace(manifest, checksums=sums).to_json()
-    (hidden / MANIFEST).write_text(text, encoding="utf-8")
+    path = hidden / MANIFEST
+    path.write_text(text, encoding="utf-8")
+    _refuse_unreadable(path, text, manifest.batch)
     for name in (*manifest.files, MANIFEST):
         _sync(hidden / name)
     _sync(hidden)
@@ -71,6 +79,22 @@ def _publish(hidden: Path, manifest: Manifest) -> bool:
         return False
     _sync(hidden.parent)
     return True
+
+
+def _refuse_unreadable(path: Path, text: str, batch: int) -> None:
+    """Refuse a manifest that no reader would take: the stream would wait there for ever.
+
+    Raises:
+        DropZoneError: What is wrong with it.
+    """
+    try:
+        refuse_unreadable(text, path)
+    except DropZoneError as error:
+        what = error.message.removeprefix(f"{path}: ")
+        raise DropZoneError(
+            f"batch {batch} of {path.parent.parent} cannot be written: {what}",
+            hint="a reader would refuse it; nothing of it is visible",
+        ) from error
 
 
 def _sync(path: Path) -> None:
@@ -116,9 +140,10 @@ class BatchWriter:
             DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold; or it
                 cannot be written, and nothing of it is visible.
         """
+        refuse_no_number(batch)
         if is_there(self.folder, batch):
             return False
-        table = _in_utc(pa.table({}) if data is None else pa.table(data))
+        table = _in_utc(_table(data))
         if len(table):
             refuse_without_times(table.column_names, self.ts)
         reach = extent(table[self.ts], self.ts) if len(table) else None
@@ -162,6 +187,32 @@ def stream_folder(root: str | Path, name: str) -> Path:
     return Path(root) / name
 
 
+def refuse_no_number(batch: object) -> None:
+    """Refuse what is not the number of a batch.
+
+    Raises:
+        DropZoneError: It is no integer, or negative.
+    """
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 0:
+        raise DropZoneError(f"a batch cannot have the number {batch!r}", hint="count from 0")
+
+
+def _table(data: Any) -> pa.Table:
+    """Return rows as an Arrow table.
+
+    Raises:
+        DropZoneError: Arrow cannot read them.
+    """
+    try:
+        return pa.table({} if data is None else data)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise DropZoneError(
+            f"a batch cannot be made of a {type(data).__name__}: {str(error).splitlines()[0]}",
+            hint="pass an Arrow table, or a frame or relation that exports one, such as "
+            "pa.Table.from_pylist(rows)",
+        ) from error
+
+
 def refuse_without_times(names: Sequence[str], ts: str) -> None:
     """Refuse rows without a column for the timestamps.
 
@@ -196,11 +247,15 @@ def describe(
     Raises:
         DropZoneError: The number is negative, or heartbeat and timestamps are of different kinds.
     """
-    if batch < 0:
-        raise DropZoneError(f"a batch cannot have the number {batch}", hint="count from 0")
+    refuse_no_number(batch)
     wall_clock = reach.wall_clock if reach else None
     promised = None
     if heartbeat is not None:
+        if not isinstance(heartbeat, (int, datetime)) or isinstance(heartbeat, bool):
+            raise DropZoneError(
+                f"the heartbeat {heartbeat!r} is no time",
+                hint="give a datetime for wall-clock time and an int for integer time",
+            )
         promised, kind = raw_time(heartbeat)
         if wall_clock is not None and kind != wall_clock:
             raise DropZoneError(
