@@ -100,7 +100,9 @@ class Error(Exception):
             shown = shown.encode("utf-8", "replace").decode("utf-8")
             head = f"LINE {self.line}: "
             parts.append(f"{head}{shown}")
-            parts.append(" " * (len(head) + self.column - 1) + "^")
+            # a tab is as wide here as it is there
+            before = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1])
+            parts.append(" " * len(head) + before.ljust(self.column - 1) + "^")
         if self.hint:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)

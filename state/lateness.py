@@ -173,8 +173,9 @@ def _refusal(database: Database, clock: Clock, thing: Input, last: Instant | Non
         else:
             why = f"AHEAD AT MOST {thing.ahead_text} allows {shown_instant(clock, last)}"
             hints.append(f"correct them; over a true gap heartbeat('{thing.name}', …) leads")
+        verb, noun = ("is", "row") if len(rows) == 1 else ("are", "rows")
         parts.append(
-            f"{len(rows)} of the rows for {thing.name} are {fault}: rows {listed} "
+            f"{len(rows)} of the rows for {thing.name} {verb} {fault}: {noun} {listed} "
             f"(row {first} is at {shown_raw(clock, raw)}, {why})"
         )
     hint = "; ".join([*hints, "nothing was taken"])

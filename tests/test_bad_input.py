@@ -147,7 +147,15 @@ def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
         ("SELECT * FROM read_csv('x.csv')", cqlduck.NotSupportedError, ["CREATE RELATION"]),
         ("SELECT 1", cqlduck.BindError, ["FROM"]),
         ("SELECT a FROM s WHERE a = ?", cqlduck.NotSupportedError, ["parameter"]),
+        # Windows that are none.
+        ("SELECT a FROM s [ROWS 5 ¦SECONDS]", cqlduck.ParseError, ["[RANGE 5 SECONDS]"]),
+        ("SELECT a FROM s [TUMBLE 5 ¦EVERY 2]", cqlduck.ParseError, ["HOP w EVERY s"]),
+        ("SELECT a FROM s [PARTITION BY ROWS ¦1]", cqlduck.ParseError, ["PARTITION BY a ROWS 10"]),
+        ("SELECT a FROM s [RANGE 5 ¦SLIED 2]", cqlduck.ParseError, ["did you mean SLIDE?"]),
+        ("SELECT a FROM s [ROWS]", cqlduck.ParseError, ["ROWS needs a number of rows"]),
+        ("SELECT a FROM s [ROWS ¦-1]", cqlduck.ParseError, ["not -1"]),
         # Texts that are none.
+        ("SELECT FROM s", cqlduck.BindError, ["SELECT lists no columns"]),
         ("SELECT a FROM s WHERE", cqlduck.ParseError, []),
         ("SELECT FROM WHERE", cqlduck.ParseError, []),
         ("SELECT 'open FROM s", cqlduck.ParseError, ["quote"]),

@@ -213,3 +213,12 @@ def test_the_time_has_places_where_it_means_nothing(con, body):
     con.execute("CREATE STREAM s (t TIMESTAMP) TIMESTAMP BY t")
     with pytest.raises(cqlduck.NotSupportedError, match="cannot stand in"):
         con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+
+
+def test_a_month_before_now_has_a_hint_of_its_own() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, at TIMESTAMP) TIMESTAMP BY at")
+        with pytest.raises(cqlduck.NotSupportedError, match="no fixed length"):
+            con.execute(
+                "CREATE CONTINUOUS QUERY q AS SELECT k FROM s WHERE at > now() - INTERVAL '1 month'"
+            )

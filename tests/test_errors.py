@@ -67,3 +67,8 @@ def test_an_error_that_was_raised_is_the_same_elsewhere(
     assert type(other) is type(caught.value)
     assert str(other) == str(caught.value)
     assert vars(other) == vars(caught.value)
+
+
+def test_the_caret_is_below_what_is_behind_a_tab() -> None:
+    shown = str(errors.Error("wrong", text="a\tb c", offset=4)).splitlines()
+    assert ["wrong", "LINE 1: a\tb c", "         \t  ^"] == shown

@@ -1113,7 +1113,7 @@ def test_a_stream_gives_itself_the_heartbeat_m_less_b_less_1(
     con.append("s", [(10,)])
     assert frontier == con.advance()
     # What is late is judged element by element: the first 12 lets the second one be no earlier.
-    refused(lambda: con.append("s", [(12,), (frontier + 2,)]), cqlduck.LateError, "rows 1")
+    refused(lambda: con.append("s", [(12,), (frontier + 2,)]), cqlduck.LateError, "row 1")
     refused(lambda: con.append("s", [(frontier,)]), cqlduck.LateError)
     assert 1 == con.append("s", [(frontier + 1,)])
     assert 2 == con.append("s", [(12,), (frontier + 3,)])
@@ -1165,7 +1165,7 @@ def test_late_elements_are_rejected_with_all_that_came_with_them(con: cqlduck.Co
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
     con.heartbeat("s", 5)
     rows = [(1, "x"), (2, "x"), (3, "x")]
-    error = refused(lambda: con.append("s", rows, at=[6, 5, 7]), cqlduck.LateError, "rows 1")
+    error = refused(lambda: con.append("s", rows, at=[6, 5, 7]), cqlduck.LateError, "row 1")
     assert isinstance(error, cqlduck.LateError)
     assert [1] == error.rows
     con.advance(9)

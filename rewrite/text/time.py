@@ -169,6 +169,16 @@ def _without_hours(text: str) -> tuple[str, Fraction | None]:
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
+def is_unit(word: str) -> bool:
+    """Return whether a word is a unit of time of fixed length.
+
+    >>> is_unit("SECONDS"), is_unit("min"), is_unit("ROWS")
+    (True, True, False)
+    """
+    upper = word.upper()
+    return upper in MICROSECONDS or upper.removesuffix("S") in MICROSECONDS
+
+
 def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
     """Read `5 MINUTES`, `INTERVAL '5 minutes'`, `'90 seconds'`, `'1 day 00:30:00'` or `120`.
 

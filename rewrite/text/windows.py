@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from sqlglot.tokens import Token
 from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite.text.parsing import expression_of
 from cqlduck.rewrite.text.reader import Reader
-from cqlduck.rewrite.text.time import WrittenDuration
+from cqlduck.rewrite.text.time import WrittenDuration, is_unit
 from cqlduck.rewrite.text.tokens import are_digits
 
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
@@ -103,7 +103,8 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
             parts["slide"] = reader.duration(_STOPS)
     if reader.accept("WHERE"):
         parts["where"] = _condition(reader)
-    reader.end()
+    if not reader.done:
+        reader.fail("the window should end here", _instead(reader, parts), known=_STOPS[:-1])
     if "partition_by" in parts and "rows" not in parts:
         reader.fail("PARTITION BY needs ROWS", "as in [PARTITION BY a ROWS 10]")
     if "rows" in parts and "range" in parts and "partition_by" not in parts:
@@ -112,9 +113,25 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
     return WindowSyntax(offset, **parts)  # type: ignore[arg-type]  # keys are the fields' names
 
 
+def _instead(reader: Reader, parts: Mapping[str, object]) -> str | None:
+    """Return what somebody may mean who goes on behind a window."""
+    unit = reader.tokens[reader.position].text.upper()
+    if "rows" in parts and is_unit(unit):
+        return f"ROWS counts rows; a length of time is RANGE, as in [RANGE {parts['rows']} {unit}]"
+    if "hop" in parts:
+        return "[TUMBLE w] ends here; [HOP w EVERY s] moves on by s"
+    if "partition_by" in parts and "rows" not in parts:
+        return "as in [PARTITION BY a ROWS 10]"
+    return None
+
+
 def _count(reader: Reader, word: str) -> int:
     at = reader.offset
+    if reader.done:
+        reader.fail(f"{word} needs a number of rows", f"as in [{word} 10]")
     number = reader.word()
+    if number == "-" and not reader.done:
+        number += reader.word()
     while are_digits(number) and reader.accept(","):
         # thousands, as in [ROWS 10,000]
         number += _three_digits(reader, word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,6 +14,9 @@ from cqlduck.rewrite.bind.bodies.select_parts import aggregates_of
 from cqlduck.rewrite.plan import place_in
 from cqlduck.rewrite.relalg.builders import column, over_nothing
 from cqlduck.rewrite.text.parsed import is_now, place_of
+from cqlduck.rewrite.text.time import UNFIXED
+
+_UNFIXED = re.compile("|".join(UNFIXED), re.IGNORECASE)
 
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
 """Where a name may be an alias of the SELECT list, or a variable."""
@@ -40,10 +44,11 @@ def turning_points(body: exp.Query, inputs: Inputs) -> tuple[list[tuple[int, exp
         found = _turns(inputs, body, node)
         turns = None if turns is None or found is None else turns + found
     if turns is None and clock.kind == "wall" and clock.granularity == 1:
+        hint = "compare it with a column in WHERE, or connect with a granularity such as '1 second'"
+        if any(_UNFIXED.search(i.sql("duckdb")) for i in body.find_all(exp.Interval)):
+            hint = "months and years have no fixed length; compare it with days instead"
         raise NotSupportedError(
-            "the current time stands where the answer would change at every microsecond",
-            hint="compare it with a column in WHERE, or connect with a granularity such as "
-            "'1 second'",
+            "the current time stands where the answer would change at every microsecond", hint=hint
         )
     return turns or [], turns is None
 
