@@ -603,13 +603,6 @@ class Connection:
         from cqlduck.sources.follow import accept_batches, reading_ahead
 
         if self.drop_zone is None:
-            read = [i.name for i in self._engine.catalogue.inputs.values() if i.source is not None]
-            if read:
-                raise Error(
-                    f"{', '.join(read)} {'is' if len(read) == 1 else 'are'} read from a drop zone, "
-                    "and there is none",
-                    hint="say where it is: connect(drop_zone=…)",
-                )
             self._engine.run()
             return 0
         if self._ahead is None:

@@ -575,7 +575,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "cqlduck/registration/generalizing.py",
         ("ranges are counted before the kind of time is known",
          'engine.catalogue.settings.get("time") is None and _is_in_units(constant)', "False",
-         FAMILIES + "ranges_of_queries_that_are_registered_before_the_kind_of_time_is_known"),
+         FAMILIES + "ranges_before_the_kind_of_time_is_known"),
         ("a number need not fit a long decimal",
          'constant.kind != "text" and _has_long_decimals(engine, items.values())', "False",
          FAMILIES + "numbers_that_may_not_fit_a_long_decimal_stay_in_the_text"),

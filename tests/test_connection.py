@@ -1870,7 +1870,7 @@ COMPRESSION = """
 )
 @pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_texts_that_are_all_different_are_not_compressed_in_a_large_relation(
+def test_texts_that_are_all_different_are_not_compressed(
     limit: str | None,
     rows: int,
     uncompressed: set[str],

@@ -683,7 +683,7 @@ def test_a_window_is_of_a_family_up_to_its_longest_one() -> None:
 @pytest.mark.parametrize("edge", ["closed", "half_open"])
 @pytest.mark.parametrize("granularity", [None, "1 second", "1 minute"])
 @pytest.mark.parametrize("reopens", [False, True])
-def test_ranges_of_queries_that_are_registered_before_the_kind_of_time_is_known(
+def test_ranges_before_the_kind_of_time_is_known(
     edge: str, granularity: str | None, reopens: bool, tmp_path: Path
 ) -> None:
     """A number of instants, as a constant of a family is, says nothing about hours then."""
