@@ -156,6 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN.json")
     parser.add_argument("--into", type=Path, default=HERE, help="the folder (%(default)s)")
+    parser.add_argument("--remark", help="what is to be said of the runs, such as their versions")
     wanted = parser.parse_args()
     texts = [path.read_text(encoding="utf-8") for path in wanted.runs]
     cells = [cell for text in texts for cell in cells_of(text)]
@@ -173,7 +174,7 @@ def main() -> None:
         "choice of the point `answer` was to answer anew in the end.\n\n"
         + "\n".join(lines)
         + "\n\n![ratio over the size of a tick](tpch.png)\n\n"
-        + "\n".join(f"- {line}" for line in machine()[:2])
+        + "\n".join(f"- {line}" for line in (*machine()[:2], wanted.remark) if line)
         + f"\n\n```\n{commands}\n```\n",
         encoding="utf-8",
     )
