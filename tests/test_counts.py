@@ -34,3 +34,9 @@ def test_each_value_that_several_cases_have_runs() -> None:
     assert {a for a, _ in run} == set("xyzuvw")
     assert {b for _, b in run} == set("123")
     assert len(run) == 8
+
+
+def test_of_a_very_costly_test_each_nth_case_runs_whatever_its_values() -> None:
+    name = next(name for name, each in counts.EACH.items() if each == 6)
+    cases = [(f"{name}[{a}-{b}]", frozenset({("a", a), ("b", b)})) for a in "xyzu" for b in "123"]
+    assert [n % 6 > 0 for n in range(12)] == counts.is_left_out(cases)
