@@ -91,7 +91,7 @@ def _refuse_other_file(path: Path) -> None:
     """Refuse to replace a file that is no database.
 
     Raises:
-        DatabaseError: It is one.
+        DatabaseError: The file has something in it, and not what a database begins with.
     """
     try:
         with path.open("rb") as file:

@@ -57,7 +57,7 @@ class Footers:
     def surplus(self) -> tuple[int, str] | None:
         """Return the number of the first file with a column that the first has not, and its name.
 
-        DuckDB takes the columns of the first file and skips others. Nested ones count by name.
+        DuckDB takes the columns of the first file and skips others.
         """
         known = {name.lower() for name in self._files[0].schema_arrow.names}
         for number, file in enumerate(self._files):

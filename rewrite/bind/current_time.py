@@ -143,7 +143,7 @@ def _number(count: Fraction, written: str) -> exp.Expr:
     """Return a number of instants as a literal, which is exact.
 
     Raises:
-        BindError: It has no end behind the point.
+        BindError: It has no exact literal, as a third of an instant.
     """
     if count.denominator == 1:
         return number(int(count))
