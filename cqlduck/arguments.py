@@ -20,11 +20,13 @@ def name(given: object) -> str:
     """Return the name of a stream, relation, query or data frame.
 
     Raises:
-        CatalogError: It is no text.
+        CatalogError: It is no text, or an empty one.
 
     >>> name("flights")
     'flights'
     """
+    if isinstance(given, str) and not given:
+        raise CatalogError("a name is not empty", hint="pass the name as a text")
     return _text(given, CatalogError, "name", "pass the name as a text")
 
 

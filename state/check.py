@@ -104,7 +104,7 @@ class Checker:
         missing = self._database.functions.missing(self._catalogue.functions_of(query))
         frontier = Frontier(query, self._catalogue, self._value, self._shown, missing)
         reason = frontier.lacks(content)
-        if reason is not None or content.differing is None:
+        if reason is not None or content.found is None:
             return "cannot be had", None, reason
         try:
             return self._judged(frontier.value(content.differing.sql("duckdb")))

@@ -139,7 +139,7 @@ def adopt(
     fill = [content for content in known_contents if content.synopsis.name in missing]
     for content in fill:
         reason = frontier.lacks(content)
-        if reason is not None or content.query is None:
+        if reason is not None or content.found is None:
             raise _refused(query.name, content, reason)
     moved = {name: stored.table for name, stored in known.items() if stored.table != name}
     old = {stored.table for stored in there} - {stored.table for stored in known.values()}
@@ -177,7 +177,7 @@ def fill(database: Database, frontier: Frontier, compiled: Compiled) -> str | No
     found = list(contents(query, compiled.plan, clock, compiled.synopses))
     for content in found:
         reason = frontier.lacks(content)
-        if content.query is None or reason is not None:
+        if content.found is None or reason is not None:
             return f"{content.synopsis.name} ({content.operator}) cannot be had: {reason}"
     # from the bottom: what is above reads what is below
     for content in found:
@@ -225,7 +225,6 @@ def _fill(database: Database, frontier: Frontier, content: Content) -> None:
     Raises:
         DatabaseError: DuckDB cannot work it out.
     """
-    assert content.query is not None
     sql = content.query.sql("duckdb")
     names = [column.name for column in content.synopsis.columns]
     listed = ", ".join(map(quoted, names))

@@ -184,6 +184,12 @@ MUTANTS: tuple[Mutant, ...] = (
             f"{ANSWERING}regret_is_never_below_zero",
         ),
         (
+            "looks of other kinds hold back the first rehearsal",
+            "lacking = takes - earned * self.spent",
+            "lacking = takes - earned * self.spent + self.budget.looking",
+            f"{ANSWERING}looks_of_other_kinds_do_not_hold_back_the_first_rehearsal",
+        ),
+        (
             "what was rehearsed is never corrected",
             "self._factor = max(self._factor * taken / switch.expected, 1.0)",
             "pass",
@@ -1173,7 +1179,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "    for content in fill:\n        _fill(database, frontier, content)\n", "",
          "test_migrations.py::test_a_synopsis_that_the_plan_has_otherwise_is_filled_with_its_content"),
         ("a synopsis is made anew from what is not there",
-         "if reason is not None or content.query is None:", "if content.query is None:",
+         "if reason is not None or content.found is None:", "if content.found is None:",
          "test_migrations.py::test_what_cannot_be_made_anew_is_named_and_the_file_stays_as_it_was"),
         ("what no plan needs stays",
          'database.execute(f"DROP TABLE cql_state.{quoted(_before(table))}")', "pass",

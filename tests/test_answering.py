@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,24 @@ def test_it_is_rehearsed_where_the_budget_affords_it(policy: Answering) -> None:
     policy.left = 0
     policy.budget.fraction = 0.001
     assert policy.wants_rehearsal(asked) is None
+    ticks = policy.left
+    see(policy, 1.0, ticks - 1)
+    assert policy.wants_rehearsal(asked) is None
+    see(policy, 1.0, 1)
+    assert policy.wants_rehearsal(asked) is not None
+    # what is rehearsed again waits with all other looks
+    policy.learn(facts(), found(0.5))
+    policy.left, policy.budget.looking = 0, 0.001
+    assert policy.wants_rehearsal(asked) is None
     policy.budget.ticks = 1000.0
     policy.left = 0
     assert policy.wants_rehearsal(asked) is not None
+
+
+def test_looks_of_other_kinds_do_not_hold_back_the_first_rehearsal(policy: Answering) -> None:
+    see(policy, 1.0, 2)
+    policy.budget.fraction, policy.budget.looking = 0.01, 100.0
+    assert policy.wants_rehearsal(replace(facts(), stored=lambda: 1000)) is not None
 
 
 def test_what_is_expected_to_take_four_times_as_long_is_not_rehearsed(policy: Answering) -> None:
@@ -234,6 +250,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answering, "LAST_LOOK", 1)
     monkeypatch.setattr(answering, "TOO_SLOW", 1e6)
     monkeypatch.setattr(answering.Budget, "affords", lambda *_: True)
+    monkeypatch.setattr(answering, "FIRST_BUDGETS", 1e12)
     monkeypatch.setattr(answering.Answering, "cost", lambda *_: 0.0)
 
 
@@ -356,6 +373,25 @@ def test_a_tick_that_is_undone_counts_what_came_once(
             bring(con, (at, [{"a": 1, "v": 1, "t": at}], []))
     # once more for the tick that is undone
     assert counted == [1] * 9
+
+
+@pytest.mark.usefixtures("eager")
+def test_to_find_out_whether_a_query_can_go_counts_as_measuring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = refreshing.contents
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(0.1)
+        return known(*given)
+
+    monkeypatch.setattr(refreshing, "contents", slowly)
+    with made(names=["sums"]) as con:
+        for change in drawn(1, 6):
+            bring(con, change)
+        assert rehearsals(con, "sums")
+        # of both plans
+        assert con.engine.streamon.executor.profiler.budget.looking > 0.2
 
 
 def failing(error: Exception) -> Any:

@@ -82,6 +82,12 @@ def test_a_name_is_a_text(con: Connection, call: str) -> None:
             CALLS[call](con, given)
 
 
+@pytest.mark.parametrize("call", ["table", "append", "register"])
+def test_a_name_is_not_empty(con: Connection, call: str) -> None:
+    with pytest.raises(cqlduck.CatalogError, match="a name is not empty"):
+        CALLS[call](con, "")
+
+
 @pytest.mark.parametrize("timeout", ["5", -1, float("nan"), [1], b"1"])
 def test_seconds_are_a_number_from_0_on(con: Connection, timeout: Any) -> None:
     with pytest.raises(cqlduck.DataError, match="seconds"):

@@ -282,7 +282,7 @@ def renew(con: cqlduck.Connection, name: str) -> Iterator[str]:
     compiled = con.engine.compiled[name]
     values = {"t1": query.frontier, "begin": query.begin_instant, "since": -(2**63)}
     for content in reversed(contents(name, compiled.plan, con.engine.clock, compiled.synopses)):
-        if content.query is None:
+        if content.found is None:
             continue
         sql, table = content.query.sql("duckdb"), f'cql_state."{content.synopsis.name}"'
         given = {key: value for key, value in values.items() if f"${key}" in sql}

@@ -76,10 +76,16 @@ def run(
         refuse_without_zone(con)
         counting = con.profile() if profile else contextlib.nullcontext()
         with counting as counted, display.Display(con, out) as shown:
-            shown.note = f"following {drop_zone}; Ctrl-C ends" if follow else ""
+            shown.note = _following(con.drop_zone) if follow else ""
             held = applications.follow(con, shown, stop, poll=poll, complete=lambda: not follow)
         display.print_answers(con, out, rows)
         if counted is not None:
             display.print_profile(counted, out)
         failed = any(map(has_failed, con.engine.catalogue.queries.values()))
     return stop.code or int(failed or held is not None)
+
+
+def _following(drop_zone: Path | None) -> str:
+    """Return what is said while the command waits for batches."""
+    what = "there is no drop zone to follow" if drop_zone is None else f"following {drop_zone}"
+    return f"{what}; Ctrl-C ends"

@@ -185,7 +185,7 @@ class Refreshing(Reading):
         # to come back, the content of the incremental plan has to be there all the time
         for content in (*(() if query.is_anew else both.anew_content), *both.incremental_content):
             reason = frontier.lacks(content)
-            if content.query is None or reason is not None:
+            if content.found is None or reason is not None:
                 return f"{content.synopsis.name} ({content.operator}) cannot be had: {reason}"
         return None
 
@@ -251,6 +251,7 @@ class Refreshing(Reading):
             reason = self.unfit_to_refresh[query.name]
             self.streamon.answers.cannot_go(query, reason, wall.perf_counter() - started)
             return
+        self.streamon.answers.asked_whether(wall.perf_counter() - started)
         both = self.plans_of(query)
         assert both.anew is not None
         assert query.frontier is not None
@@ -259,6 +260,7 @@ class Refreshing(Reading):
         values = instants_between(query, since, query.frontier)
         steps = both.anew.steps.of(Form(single=facts.is_single))
         frontier, content = self._frontier(query), both.anew_content
+        started = wall.perf_counter()
         try:
             found = rehearse(self.database, frontier, content, self.tables, steps, values, most)
         except RehearsalExceeded:

@@ -20,6 +20,7 @@ but for savings that are too small to count (`LEAST_GAIN`).
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -44,7 +45,11 @@ TOO_SLOW = 4.0
 """Of how many times the best known nothing is tried."""
 
 FIRST_BUDGETS = 5.0
-"""How many times the budget may be spent on the first rehearsal."""
+"""How many times its own part of the budget a query may spend on the first rehearsal.
+
+No look of another kind is taken off: those are many and small, and this one, which may save most of
+a tick, would wait for them.
+"""
 
 READ_ROWS_PER_SECOND = 5e7
 """About how many rows of its inputs DuckDB reads in a second, before anything is known."""
@@ -208,13 +213,23 @@ class Answering(Policy):
         if asked > TOO_SLOW * last.seconds:
             self.left = LAST_LOOK
             return None
-        times = FIRST_BUDGETS if found is None else 1.0
-        if not self.budget.affords(takes, times):
-            self.left = 1
+        if found is None:
+            self.left = self._until_first(takes, last.seconds)
+        else:
+            self.left = 0 if self.budget.affords(takes) else 1
+        if self.left:
             return None
         self.left = self.interval
         self.interval = min(2 * self.interval, LAST_LOOK)
         return 2 * TOO_SLOW * last.seconds
+
+    def _until_first(self, takes: float, tick: float) -> int:
+        """Return in how many ticks that take so long a first rehearsal can be afforded."""
+        earned = FIRST_BUDGETS * self.budget.fraction
+        lacking = takes - earned * self.spent
+        if lacking <= 0:
+            return 0
+        return min(math.ceil(min(lacking / max(earned * tick, 1e-9), FIRST_LOOK)), FIRST_LOOK)
 
     def learn(self, facts: Facts, found: Rehearsed) -> None:
         """Take note of what was rehearsed behind a tick, and judge the ticks before."""

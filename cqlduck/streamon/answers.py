@@ -92,6 +92,10 @@ class Answers:
         self._policy(query).refusal = reason
         self._executor.reoptimizer.answered(query.name)
 
+    def asked_whether(self, seconds: float) -> None:
+        """Take note of how long it took to know that a query can go to its other plan."""
+        self._executor.profiler.budget.looking += seconds
+
     def may_go(self, query: Query) -> None:
         """Take note that a query is asked again whether it can go to its other plan."""
         self._policy(query).refusal = None

@@ -239,8 +239,8 @@ def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
     return place
 
 
-def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Writer:
-    """Return a writer of ticks, whose operators have written what they keep.
+def appointed(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Writer:
+    """Return a writer of ticks, whose operators are chosen and have written nothing.
 
     Args:
         query: The query, after which instances of operators are called.
@@ -252,7 +252,13 @@ def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Wr
     plan = plan if cached is None else cached.plan
     writer = Writer(query, plan, clock, form, divided=cached)
     appoint(writer, in_ticks(plan, clock, form))
-    whole = writer.at_boundaries
+    return writer
+
+
+def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Writer:
+    """Return a writer of ticks, whose operators have written what they keep; see `appointed`."""
+    writer = appointed(query, plan, clock, form)
+    plan, whole = writer.plan, writer.at_boundaries
     within = {
         id(below) for node in unique(plan) if isinstance(node, Anew) for below in walk(node.input)
     }

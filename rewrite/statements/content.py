@@ -17,6 +17,7 @@ the stores have forgotten cannot be compared: `needs` says how far back a SELECT
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -77,7 +78,7 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.relalg.values import FLOATING, identity_columns, may_vary
 from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
-from cqlduck.rewrite.statements.choose import writer_of
+from cqlduck.rewrite.statements.choose import appointed
 from cqlduck.rewrite.statements.filling import caches_in
 from cqlduck.rewrite.text.time import Clock, Duration
 
@@ -92,19 +93,43 @@ class Content:
     Args:
         synopsis: The synopsis.
         operator: Its operator, for people.
-        query: The content, (columns of the synopsis, `_weight`), with how often a row is there; in
-            a log the weight is a column. None if the past that it would take is kept nowhere.
-        differing: How many rows of the synopsis are missing or too many, as one number.
-        needs: What the stores must still have for both.
+        found: What it should hold and what it does. None if the past that it would take is kept
+            nowhere.
         reason: Why it cannot be had, whatever the stores have.
     """
 
     synopsis: Synopsis
     operator: str
-    query: exp.Query | None = None
-    differing: exp.Query | None = None
-    needs: tuple[Need, ...] = ()
+    found: _Found | None = None
     reason: str | None = None
+
+    @functools.cached_property
+    def query(self) -> exp.Query:
+        """The content: (columns of the synopsis, `_weight`), with how often a row is there.
+
+        In a log the weight is a column.
+        """
+        assert self.found is not None
+        held = self.found.held
+        query = held.project(_listed(held, self.synopsis), "content").query()
+        return _with(query, self.found.values)
+
+    @functools.cached_property
+    def differing(self) -> exp.Query:
+        """How many rows of the synopsis are missing or too many, as one number."""
+        assert self.found is not None
+        return _with(_differing(self.found), self.found.values)
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What the stores must still have for both."""
+        if self.found is None:
+            return ()
+        values = self.found.values
+        return tuple(
+            Need(need.source, None if need.after is None else _with(need.after, values))
+            for need in self.found.reads.needs
+        )
 
 
 def contents(
@@ -118,10 +143,10 @@ def contents(
         clock: The clock.
         synopses: The synopses, as its statements read them.
     """
-    writer = writer_of(name, plan, clock)
+    writer = appointed(name, plan, clock)
     caches = caches_in(writer, [s.name for s in synopses if s.kind == CACHE])
     if caches:
-        writer = writer_of(name, plan, clock, Form(caches=caches))
+        writer = appointed(name, plan, clock, Form(caches=caches))
     nodes = {writer.instance(node): node for node in unique(writer.plan)}
     known = {(s.operator, s.kind): s for s in synopses if s.kind != CACHE}
     found = ((nodes.get(s.name.removesuffix(f"_{s.kind}")), s) for s in synopses)
@@ -158,18 +183,7 @@ def _content(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) ->
                 f"{describe(unknown)}, and what stood there at earlier instants is not kept"
             )
             return Content(synopsis, operator, reason=reason)
-    found = _found(writer, node, synopsis, known)
-    query = found.held.project(_listed(found.held, synopsis), "content").query()
-    return Content(
-        synopsis,
-        operator,
-        _with(query, found.values),
-        _with(_differing(found), found.values),
-        tuple(
-            Need(need.source, None if need.after is None else _with(need.after, found.values))
-            for need in found.reads.needs
-        ),
-    )
+    return Content(synopsis, operator, _found(writer, node, synopsis, known))
 
 
 def _listed(held: Rows, synopsis: Synopsis) -> list[exp.Expr]:
