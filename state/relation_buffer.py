@@ -52,8 +52,8 @@ class Pieces:
 
     @property
     def table(self) -> pa.Table:
-        """All elements, in their order."""
-        return pa.concat_tables(self.tables)
+        """All elements, in their order; in one piece, for DuckDB reads each by itself."""
+        return pa.concat_tables(self.tables).combine_chunks()
 
 
 def piece(thing: Input, ready: Prepared, instant: Instant, operation: str) -> pa.Table | None:
