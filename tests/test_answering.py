@@ -376,7 +376,7 @@ def test_a_tick_that_is_undone_counts_what_came_once(
 
 
 @pytest.mark.usefixtures("eager")
-def test_to_find_out_whether_a_query_can_go_counts_as_measuring(
+def test_to_compile_the_other_plan_counts_as_measuring(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = refreshing.contents

@@ -251,7 +251,6 @@ class Refreshing(Reading):
             reason = self.unfit_to_refresh[query.name]
             self.streamon.answers.cannot_go(query, reason, wall.perf_counter() - started)
             return
-        self.streamon.answers.asked_whether(wall.perf_counter() - started)
         both = self.plans_of(query)
         assert both.anew is not None
         assert query.frontier is not None
@@ -260,6 +259,7 @@ class Refreshing(Reading):
         values = instants_between(query, since, query.frontier)
         steps = both.anew.steps.of(Form(single=facts.is_single))
         frontier, content = self._frontier(query), both.anew_content
+        self.streamon.answers.compiled(wall.perf_counter() - started)
         started = wall.perf_counter()
         try:
             found = rehearse(self.database, frontier, content, self.tables, steps, values, most)

@@ -92,8 +92,8 @@ class Answers:
         self._policy(query).refusal = reason
         self._executor.reoptimizer.answered(query.name)
 
-    def asked_whether(self, seconds: float) -> None:
-        """Take note of how long it took to know that a query can go to its other plan."""
+    def compiled(self, seconds: float) -> None:
+        """Take note of how long it took to have the other plan of a query, and its statements."""
         self._executor.profiler.budget.looking += seconds
 
     def may_go(self, query: Query) -> None:
