@@ -15,6 +15,7 @@ from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import (
     ANSWER,
     KINDS,
+    REDUCED,
     STAGED,
     STAGES,
     UNSTAGED,
@@ -42,7 +43,8 @@ class Drawn(Reoptimizer):
         if point.name == STAGES:
             # the form of a tick of one instant without stages is compiled for such ticks alone
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
-            option = STAGED if self.drawn.random() < often else UNSTAGED
+            staged = self.drawn.choice([STAGED, REDUCED] if facts.is_reducible else [STAGED])
+            option = staged if self.drawn.random() < often else UNSTAGED
         elif self.everywhere and facts.about is not None:
             option = self.drawn.choice([KINDS[point.name].options[0], self.other(facts.about)])
             facts.algorithm()

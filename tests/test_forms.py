@@ -12,7 +12,7 @@ import pytest
 import cqlduck
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
-from cqlduck.streamon.points import STAGED, UNSTAGED, Facts, sized
+from cqlduck.streamon.points import REDUCED, STAGED, UNSTAGED, Facts, sized
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import (
     LARGE_STATE_RATIO,
@@ -141,6 +141,47 @@ def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) ->
     )
     assert (False in chosen) == tried
     assert 1 <= len(asked) <= 3, "it is seldom looked at"
+
+
+LARGE = LARGE_STATE_ROWS + 1
+
+
+def reducing(ticks: int, seconds: dict[str, float], stored: int = LARGE) -> list[str]:
+    """Let ticks take so long with each option where a state may be reduced; return what ran."""
+    policy, known, ran = Stages(Budget()), Statistics(), []
+    facts = Facts(100, stored=lambda: stored, is_reducible=True)
+    now = policy.default(facts)
+    for _ in range(ticks):
+        proposal = policy.propose(now, known, facts)
+        option = now if proposal is None else proposal.option
+        if proposal is not None and not proposal.is_trial:
+            now = option
+        known.record(option, seconds[option], None)
+        policy.budget.ticks += seconds[option]
+        ran.append(option)
+    return ran
+
+
+@pytest.mark.parametrize("best", [STAGED, REDUCED])
+def test_a_large_state_is_reduced_where_that_takes_less(best: str) -> None:
+    seconds = {STAGED: 1.25, REDUCED: 1.25, UNSTAGED: 0.1, best: 1.0}
+    ran = reducing(LEARNING + FIRST_LOOK - 1, seconds)
+    assert ran[:LEARNING].count(STAGED) == ran[:LEARNING].count(REDUCED) == TRIALS + 1
+    assert {best} == set(ran[LEARNING:])
+
+
+def test_a_small_state_is_not_reduced() -> None:
+    ran = reducing(2 * LEARNING, {STAGED: 1.0, REDUCED: 0.1, UNSTAGED: 1.0}, LARGE_STATE_ROWS)
+    assert REDUCED not in ran
+
+
+def test_a_state_that_becomes_small_is_not_reduced_any_more() -> None:
+    policy, facts = Stages(Budget()), Facts(100, stored=lambda: 0, is_reducible=True)
+    known = Statistics()
+    known.record(UNSTAGED, 1.0, None)
+    proposal = policy.propose(REDUCED, known, facts)
+    assert proposal is not None
+    assert (proposal.option, proposal.is_trial) == (STAGED, False)
 
 
 def test_what_is_stored_is_about_what_a_tick_may_meet() -> None:

@@ -41,8 +41,10 @@ APPLICATION = """
     CREATE CONTINUOUS QUERY star AS
         SELECT a.x, b.y, c.y AS z FROM a [RANGE 2], b [RANGE 3], b [RANGE 1] AS c
         WHERE a.k = b.k AND a.x = c.y;
+    CREATE CONTINUOUS QUERY both AS
+        SELECT a.k, b.x FROM a [RANGE 4], a [RANGE UNBOUNDED] AS b WHERE a.k = b.k AND a.x = b.x;
 """
-QUERIES = ("met", "sums", "passed", "chosen", "star")
+QUERIES = ("met", "sums", "passed", "chosen", "star", "both")
 
 
 @given(case=test_differential.ANY_CASE)

@@ -18,7 +18,7 @@ STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 ORDERING, CACHING = "ordering", "caching"
 ANSWER = "answer"
 
-STAGED, UNSTAGED = "staged", "whole"
+STAGED, REDUCED, UNSTAGED = "staged", "reduced", "whole"
 ONE, ALL = "one", "all"
 AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
@@ -74,8 +74,9 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             STAGES,
             "query",
-            (STAGED, UNSTAGED),
-            "whether deltas are materialized in a temporary table before they meet a state",
+            (STAGED, UNSTAGED, REDUCED),
+            "whether deltas are materialized in a temporary table before they meet a state; with "
+            "reduced a state that they meet by several columns is reduced by the values of each",
         ),
         Kind(
             THREADS,
@@ -180,6 +181,7 @@ class Facts:
         algorithm: Says which algorithm orders it, or selects its caches.
         refuses: Says whether what does not stand at a point of two options cannot be had.
         is_single: Whether the tick has one instant.
+        is_reducible: Whether states may be reduced by the keys of stages.
     """
 
     elements: int | None = None
@@ -189,6 +191,7 @@ class Facts:
     algorithm: Callable[[], str] = _optimum
     refuses: Callable[[], bool] = bool
     is_single: bool = False
+    is_reducible: bool = False
 
 
 def suited(wish: str, about: Ordered | None) -> str | None:

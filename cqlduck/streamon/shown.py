@@ -14,7 +14,8 @@ from cqlduck.state import choices, plans
 from cqlduck.state.connection import Database
 from cqlduck.streamon import points
 from cqlduck.streamon.executor import Choices, Executor
-from cqlduck.streamon.points import STAGED, STAGES
+from cqlduck.streamon.points import STAGES, Facts
+from cqlduck.streamon.stages import form_of
 
 SINGLE = replace(FIRST, single=True)
 """The form of one instant, in stages."""
@@ -98,7 +99,7 @@ class Shown:
         for point, choice in self._executor.kept.choices.items():
             if point.name == STAGES and point.owner is not None and point.ticks is not None:
                 single = points.is_single(point.ticks)
-                form = Form(single, choice.option == STAGED)
+                form = self._form(point.owner, choice.option, single=single)
                 mine = found.setdefault(point.owner, {})
                 known = mine.get(single, ())
                 if choice.since >= last.get((point.owner, single), 0):
@@ -112,6 +113,12 @@ class Shown:
                 forms = mine.get(single, (default,))
                 mine[single] = tuple(replace(one, orders=orders, caches=caches) for one in forms)
         return found
+
+    def _form(self, query: str, option: str, *, single: bool) -> Form:
+        compiled, asked = self._compiled.get(query.lower()), Form(single, staged=True)
+        known = compiled is not None and compiled.steps.has(asked)
+        reducible = known and compiled is not None and compiled.steps.is_reducible(asked)
+        return form_of(option, single, Facts(is_reducible=reducible))
 
     def _standing(self) -> dict[str, tuple[Orders, Caches]]:
         """Return the orders and caches that stand, of queries in which some is no default."""

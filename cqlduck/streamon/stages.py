@@ -4,8 +4,9 @@ The better option depends on the number of elements in a tick and on the size of
 are tried (`trials`), separately for ticks of different sizes. Stages come first, because they never
 cost much: the other option can save no more than the time of their statements. If that time was a
 small part of some ticks, the other option is not tried. Nor is it tried if a single scan of the
-state would cost more than stages can over many ticks. Large ticks, or ticks of unknown size, have
-no stages, except for a query's first tick.
+state would cost more than stages can over many ticks: there the other option that is tried is to
+reduce the state first (`cqlduck.rewrite.operators.reduction`), where a join meets it by several
+columns. Large ticks, or ticks of unknown size, have no stages, except for a query's first tick.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import KINDS, STAGED, STAGES, UNSTAGED, Facts
+from cqlduck.streamon.points import REDUCED, STAGED, UNSTAGED, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import TRIALS, Proposal, Trials
@@ -58,20 +60,49 @@ class Stages(Policy):
         """Return what the next tick is to run in place of what stands, or None."""
         if facts.elements is None or facts.elements > MAX_STAGED_ELEMENTS:
             return None
-        if now == STAGED and UNSTAGED not in known.seconds:
-            # stages take so little that there is nothing to learn, as far as is known
-            shares = known.avoidable
-            if len(shares) < TRIALS or statistics.median(shares) < NEGLIGIBLE_FRACTION:
-                return None
+        if not facts.is_reducible and self._is_negligible(now, known):
+            return None
         if self._left == 0:
             least = max(LARGE_STATE_ROWS, LARGE_STATE_RATIO * facts.elements)
             self._is_large = facts.stored() > least
             self._left = STATE_SIZE_TICKS
         self._left -= 1
         if not self._is_large:
-            if self._trials is None:
-                self._trials = Trials(KINDS[STAGES].options, self.budget)
-            return self._trials.propose(now, known)
-        if now == STAGED:
-            return None
-        return Proposal(STAGED, reason="a few elements meet a large state")
+            # of a small state there is little that could be left out
+            return None if self._is_negligible(now, known) else self._tried(UNSTAGED, now, known)
+        if now == UNSTAGED:
+            return Proposal(STAGED, reason="a few elements meet a large state")
+        return self._tried(REDUCED, now, known) if facts.is_reducible else None
+
+    def _is_negligible(self, now: str, known: Statistics) -> bool:
+        """Return whether stages take so little that there is nothing to learn, as far as known."""
+        if now != STAGED or UNSTAGED in known.seconds:
+            return False
+        shares = known.avoidable
+        return len(shares) < TRIALS or statistics.median(shares) < NEGLIGIBLE_FRACTION
+
+    def _tried(self, other: str, now: str, known: Statistics) -> Proposal | None:
+        """Return what the trials of stages and another option propose."""
+        options = STAGED, other
+        if now not in options:
+            return Proposal(STAGED, reason="the state has become larger or smaller")
+        if self._trials is None or self._trials.options != options:
+            self._trials = Trials(options, self.budget)
+        return self._trials.propose(now, known)
+
+
+def form_of(option: str, single: bool, facts: Facts) -> Form:
+    """Return the form of ticks with an option.
+
+    Args:
+        option: The option.
+        single: Whether the ticks have one instant.
+        facts: What is known of them.
+    """
+    reduces = option == REDUCED and facts.is_reducible
+    return Form(single, staged=option != UNSTAGED, reduces=reduces)
+
+
+def option_in(form: Form) -> str:
+    """Return the option with which ticks have a form."""
+    return REDUCED if form.reduces else STAGED if form.staged else UNSTAGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
@@ -30,7 +30,6 @@ from cqlduck.streamon.executor import Executor
 from cqlduck.streamon.points import (
     KINDS,
     ONE,
-    STAGED,
     STAGES,
     THREADS,
     Facts,
@@ -39,7 +38,7 @@ from cqlduck.streamon.profiler import MeasuredTick, Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.shown import Shown, in_force
 from cqlduck.streamon.sites import Asked, Sites
-from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
+from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS, form_of, option_in
 from cqlduck.streamon.turns import Turns
 
 
@@ -160,7 +159,7 @@ class StreaMon:
         few = facts.elements is not None and facts.elements <= MAX_STAGED_ELEMENTS
         # to write a form takes longer than many a tick: for large ones that of the first is asked
         asked = Form(single, staged=True) if few else FIRST
-        point, staged = None, facts.is_first
+        point, form = None, Form(single, staged=facts.is_first)
         has_stages = compiled.steps.staged.get(asked)
         if has_stages is None:
             has_stages = compiled.steps.has_stages(asked)
@@ -169,7 +168,8 @@ class StreaMon:
             point = Point(
                 STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
             )
-            staged = self.executor.choose(point, facts, query.frontier) == STAGED
+            facts = replace(facts, is_reducible=compiled.steps.is_reducible(asked))
+            form = form_of(self.executor.choose(point, facts, query.frontier), single, facts)
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
         is_due = self._turns.is_due(query.name)
         wants_steps = self.is_watched(query) or (
@@ -185,7 +185,7 @@ class StreaMon:
         )
         orders, caches = in_force((one.site, one.option) for one in ordered)
         chosen = Chosen(
-            Form(single, staged, orders, caches),
+            replace(form, orders=orders, caches=caches),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered, self.answers.most_instants(query, facts),
         )  # fmt: skip
@@ -226,7 +226,7 @@ class StreaMon:
         if chosen.asked:
             self._sites.saw(chosen.asked, steps, ran)
         if chosen.stages is not None:
-            option = STAGED if chosen.form.staged else points.UNSTAGED
+            option = option_in(chosen.form)
             if chosen.form.staged and ran.steps:
                 avoidable = sum(
                     one.seconds

@@ -24,7 +24,17 @@ from sqlglot import exp
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import may_raise
 from cqlduck.rewrite.bind.projection import project
-from cqlduck.rewrite.plan import Column, Difference, Distinct, Filter, Join, Plan, Project, UnionAll
+from cqlduck.rewrite.plan import (
+    Column,
+    Difference,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    UnionAll,
+    properties,
+)
 from cqlduck.rewrite.plan.aggregates import INTEGERS
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.relalg.builders import PADDING, column, narrowed, typed_null
@@ -158,8 +168,12 @@ class Partners:
         # the conditions may tell equal values apart, and then their partners are not the same
         values += [e for c in listed if (e := identity(column(c.name), c.type)) is not None]
         met, names = self._distinct(pairs, values)
+        # DuckDB finds few rows of many by an equality alone
+        known = properties(met).not_null
         return met, [
-            exp.NullSafeEQ(this=value.copy(), expression=column(name))
+            (exp.EQ if name in known else exp.NullSafeEQ)(
+                this=value.copy(), expression=column(name)
+            )
             for value, name in zip(values, names, strict=True)
         ]
 

@@ -58,7 +58,14 @@ class Combinations(Operator[Join]):
             node, ordered = self._seen(pipe)
             for arm in pipelines.arms(node):
                 legs = {place: self.of_input(node, ordered, place) for place in ordered.order}
-                yield pipelines.nested(node, ordered, arm, legs, self._arranged)
+                yield pipelines.nested(
+                    node,
+                    ordered,
+                    arm,
+                    legs,
+                    self._arranged,
+                    reduces=self.writer.form.reduces,
+                )
 
     def _seen(self, pipe: Pipeline) -> tuple[Join, Pipeline]:
         """Return the join as a pipeline sees it, and that in the order that is chosen.

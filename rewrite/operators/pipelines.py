@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import time_predicates
+from cqlduck.rewrite.operators import reduction, time_predicates
 from cqlduck.rewrite.plan import (
     Join,
     guards,
@@ -244,6 +244,8 @@ def nested(
     arm: Arm,
     legs: Mapping[int, Rows],
     arranged: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]] = tuple,
+    *,
+    reduces: bool = False,
 ) -> Rows:
     """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
 
@@ -253,12 +255,14 @@ def nested(
         arm: Which of its combinations.
         legs: By place, the lifetimes of each input that it meets.
         arranged: Puts conditions whose order is chosen in order.
+        reduces: Whether states are reduced by the keys of the delta (`reduction`).
     """
     whose = owners(node)
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     shown = {c.name for c in node.columns}
     waiting = [*arm.early, *pipe.implied.values()]
     rows, name = legs[pipe.changed], f"i{pipe.changed}"
+    delta = rows.table
     has_end = not properties(node.inputs[pipe.changed]).never_expires
     met = {pipe.changed}
     for step, place in enumerate(pipe.order[1:], 1):
@@ -283,12 +287,17 @@ def nested(
         enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
         ending = [table for table, has in ((name, has_end), (other, ends)) if has]
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
+        leg = legs[place]
+        by = () if delta is None else reduction.keys(ready, types, whose, pipe.changed, place)
+        if delta is not None and len(by) > 1 and reduction.reads_state(leg):
+            reduction.mark(weight)
+            leg = reduction.reduced(leg, delta, by) if reduces else leg
         if pipe.site is not None:
             mark(weight, pipe.site)
         if pipe.join is not None:
             mark(enter, pipe.join)
         rows = joined(
-            {name: rows, other: legs[place]},
+            {name: rows, other: leg},
             [
                 *(qualified(other if column in mine else name, column) for column in listed),
                 named(enter, ENTER),

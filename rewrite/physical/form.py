@@ -28,12 +28,15 @@ class Form:
     Args:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
+        reduces: Whether by the keys of that a state is reduced, where it is met by several
+            (`operators.reduction`).
         orders: The orders that are chosen, of filters and of pipelines of joins.
         caches: The segments of joins that have caches.
     """
 
     single: bool = False
     staged: bool = False
+    reduces: bool = False
     orders: Orders = ()
     caches: Caches = ()
 
@@ -42,12 +45,15 @@ class Form:
 
         >>> str(Form(single=True, staged=True))
         'a tick of one instant, in stages'
+        >>> str(Form(staged=True, reduces=True))
+        'a tick of instants, in stages that reduce states'
         >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
         >>> str(Form(caches=((1, (((0, 2), None),)),)))
         'a tick of instants, inputs 1+3 of operator 1 in a cache'
         """
         notes = [", in stages"] if self.staged else []
+        notes += [" that reduce states"] if self.reduces else []
         for site, order in self.orders:
             places = " ".join(str(place + 1) for place in order)
             what = "filters" if site.kind == FILTERS else "inputs"

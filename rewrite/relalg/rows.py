@@ -154,6 +154,14 @@ class Rows:
         ]
         return replace(self, chains=tuple(made))
 
+    @property
+    def table(self) -> exp.Table | None:
+        """The table whose rows they are, each as it is; None if they are not."""
+        chain = self.chains[0]
+        if len(self.chains) > 1 or self.ctes or not isinstance(chain.source, exp.Table):
+            return None
+        return chain.source if chain.hands_on() else None
+
     def tables(self) -> Iterator[exp.Table]:
         """Yield the tables that are read."""
         for chain in self.chains:

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import explain
+from cqlduck.rewrite.operators import reduction
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.emptiness import Needs, needs
@@ -36,11 +37,12 @@ class Step:
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `passing` says how these are arrivals of a
     stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
-    stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
-    be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
-    to, `is_new` says which. It `needs` a row in one of each of these sets of temporary tables, or
-    it does nothing, or makes an empty table; so it does while all inputs of `unless`, if there are
-    any, are quiet. `sites` are those whose order shows in it.
+    stages does without it, `is_sure` that it is known to be no faster so, `is_reducible` that a
+    state which it reads may be reduced. `shared` is what need not be made again in a tick, by
+    whatever query. `makes` is the temporary table that it makes or adds to, `is_new` says which. It
+    `needs` a row in one of each of these sets of temporary tables, or it does nothing, or makes an
+    empty table; so it does while all inputs of `unless`, if there are any, are quiet. `sites` are
+    those whose order shows in it.
     """
 
     operator: int
@@ -53,6 +55,7 @@ class Step:
     prefetch: Prefetch | None = None
     is_stage: bool = False
     is_sure: bool = False
+    is_reducible: bool = False
     shared: Reusable | None = None
     makes: str | None = None
     is_new: bool = False
@@ -203,6 +206,10 @@ class Steps:
             found.setdefault(step.operator, []).append(f"{note}{step.sql}")
         return {number: ";\n\n".join(mine) for number, mine in found.items()}
 
+    def is_reducible(self, form: Form) -> bool:
+        """Return whether states that the stages of a form meet may be reduced."""
+        return any(step.is_reducible for step in self.of(replace(form, staged=True, reduces=False)))
+
     def has_stages(self, form: Form) -> bool:
         """Return whether stages make a difference to ticks of a form."""
         if form not in self.staged:
@@ -263,6 +270,7 @@ def _step(statement: Statement) -> Step:
         prefetch=prefetch(tree),
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
+        is_reducible=reduction.is_marked(tree),
         shared=statement.shared,
         makes=_made(tree),
         is_new=isinstance(tree, exp.Create),

@@ -8,4 +8,4 @@ e6180fc1149629fb
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 project(binary-join(seq-window(stream(s)), duplicate-eliminate(project(binary-join(seq-window(stream(t)))))))
-e9f5578408ab3dec
+8132f51f9c92d8d9

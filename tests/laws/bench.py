@@ -111,7 +111,8 @@ def _may_answer(operator: Operator[Plan], name: str) -> bool:
 
 def form_of(law: Law) -> Form:
     """Return the form of ticks for which a block's statements are."""
-    return Form(single="single" in law.form, staged="staged" in law.form) if law.form else UNSTAGED
+    names = ("single", "staged", "reduces")
+    return Form(**{name: name in law.form for name in names}) if law.form else UNSTAGED
 
 
 def _parts(kind: str, statements: Sequence[Statement]) -> Iterator[Part]:

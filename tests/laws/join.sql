@@ -264,3 +264,68 @@ CROSS JOIN l AS i0
 WHERE i0.k = i1.j AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_leave;
 -- lives
 SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_join;
+
+-- law: by several equalities: what is met is reduced by the keys of what begins or ends
+-- operator: Combinations
+-- form: staged, reduces
+-- node: Join(l, r, "k = j", "a = b")
+-- means: SELECT a, k, j, b FROM {l} JOIN {r} ON k = j AND a = b
+-- asks: lives
+-- l(a INTEGER, k INTEGER):
+--   0..4: (1, 1); 1..3: 2(2, 1); 3..8: (2, NULL); 4..6: (1, 1) 2(2, 2); 8..9: (2, 1)
+--   2: (2, 2); 6: -(2, 2); 0..: 2(2, 1) (1, 3); 7..: 2(1, 1)
+-- r(j INTEGER, b INTEGER):
+--   0..2: (1, 1); 2..7: (1, 2); 6..7: 2(1, 1); 9: 3(1, 2); 3..6: 3(2, 2)
+--   0..: (NULL, 2) (2, 1); 4..9: (3, 1); 5..8: 2(2, 2)
+-- ticks: 2, 3, 10
+-- gives:
+--   0: (1, 1, 1, 1)
+--   2: -(1, 1, 1, 1) 4(2, 1, 1, 2)
+--   3: -2(2, 1, 1, 2) 3(2, 2, 2, 2)
+--   4: (1, 3, 3, 1) 6(2, 2, 2, 2)
+--   5: 6(2, 2, 2, 2)
+--   6: -15(2, 2, 2, 2)
+--   7: -2(2, 1, 1, 2)
+--   9: -(1, 3, 3, 1) 6(2, 1, 1, 2)
+-- same, what stands through the tick overlaps all that begins or ends in it:
+--   lives: without i1._cql_enter < i0._cql_leave 2
+--   lives: without i0._cql_enter < i1._cql_leave 2
+--   lives: i1._cql_enter < i0._cql_leave -> i1._cql_enter <= i0._cql_leave 2
+--   lives: i0._cql_enter < i1._cql_leave -> i0._cql_enter <= i1._cql_leave 2
+--   lives: i1._cql_leave -> i1._cql_enter 4
+-- same, what has no partner in the delta is in no combination:
+--   lives: without j IN …
+--   lives: without b IN …
+--   lives: without k IN …
+--   lives: without a IN …
+----
+-- what begins or ends
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_namedrelation AS
+SELECT a, k, _cql_enter, _cql_leave, _weight FROM lives_l;
+-- what begins or ends
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_namedrelation2 AS
+SELECT j, b, _cql_enter, _cql_leave, _weight FROM lives_r;
+-- lives
+SELECT i0.a, i0.k, i1.j, i1.b, GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,
+  LEAST(i0._cql_leave, i1._cql_leave) AS _cql_leave, i0._weight * i1._weight AS _weight
+FROM temp._cql_lives_namedrelation AS i0
+CROSS JOIN (
+  SELECT j, b, _cql_enter, _cql_leave, _weight
+  FROM (SELECT j, b, _cql_enter, _cql_leave, _weight FROM alive_r) AS input
+  WHERE j IN (SELECT k FROM temp._cql_lives_namedrelation)
+    AND b IN (SELECT a FROM temp._cql_lives_namedrelation)
+) AS i1
+WHERE
+  i0.k = i1.j AND i0.a = i1.b AND i0._cql_enter < i1._cql_leave AND i1._cql_enter < i0._cql_leave
+UNION ALL
+SELECT i0.a, i0.k, i1.j, i1.b, GREATEST(i1._cql_enter, i0._cql_enter) AS _cql_enter,
+  LEAST(i1._cql_leave, i0._cql_leave) AS _cql_leave, i1._weight * i0._weight AS _weight
+FROM temp._cql_lives_namedrelation2 AS i1
+CROSS JOIN (
+  SELECT a, k, _cql_enter, _cql_leave, _weight
+  FROM (SELECT a, k, _cql_enter, _cql_leave, _weight FROM l) AS input
+  WHERE k IN (SELECT j FROM temp._cql_lives_namedrelation2)
+    AND a IN (SELECT b FROM temp._cql_lives_namedrelation2)
+) AS i0
+WHERE
+  i0.k = i1.j AND i0.a = i1.b AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_leave;
