@@ -497,7 +497,7 @@ def test_an_undone_registration_leaves_the_one_before(con, monkeypatch):
         (("f", lambda x: x, ["VARCHAR"], "JSON"), {"type": "arrow"}, "the function f cannot have"),
         (("f", lambda x: x, ["INTEGER"], "TIMESTAMP_NS[]"), {}, "the function f cannot have"),
         (("a b", is_long), {}, "'a b' cannot be the name of a function"),
-        (("", is_long), {}, "'' cannot be the name of a function"),
+        (("", is_long), {}, "a name is not empty"),
         (("coalesce", is_long), {}, "'coalesce' cannot be the name of a function"),
         ((7, is_long), {}, "7 is no name"),
         (("f", is_long), {"side_effects": True}, "a function with side effects cannot be part"),

@@ -14,7 +14,7 @@ from cqlduck.state import choices, plans
 from cqlduck.state.connection import Database
 from cqlduck.streamon import points
 from cqlduck.streamon.executor import Choices, Executor
-from cqlduck.streamon.points import STAGES, Facts
+from cqlduck.streamon.points import REDUCED, STAGES, Facts
 from cqlduck.streamon.stages import form_of
 
 SINGLE = replace(FIRST, single=True)
@@ -116,8 +116,13 @@ class Shown:
 
     def _form(self, query: str, option: str, *, single: bool) -> Form:
         compiled, asked = self._compiled.get(query.lower()), Form(single, staged=True)
-        known = compiled is not None and compiled.steps.has(asked)
-        reducible = known and compiled is not None and compiled.steps.is_reducible(asked)
+        # to know it takes to read the statements
+        reducible = (
+            option == REDUCED
+            and compiled is not None
+            and compiled.steps.has(asked)
+            and compiled.steps.is_reducible(asked)
+        )
         return form_of(option, single, Facts(is_reducible=reducible))
 
     def _standing(self) -> dict[str, tuple[Orders, Caches]]:
