@@ -156,7 +156,7 @@ def reducing(ticks: int, seconds: dict[str, float], stored: int = LARGE) -> list
         option = now if proposal is None else proposal.option
         if proposal is not None and not proposal.is_trial:
             now = option
-        known.record(option, seconds[option], None)
+        known.record(option, seconds[option], 0.5 if option == STAGED else None)
         policy.budget.ticks += seconds[option]
         ran.append(option)
     return ran
@@ -173,6 +173,7 @@ def test_a_large_state_is_reduced_where_that_takes_less(best: str) -> None:
 def test_a_small_state_is_not_reduced() -> None:
     ran = reducing(2 * LEARNING, {STAGED: 1.0, REDUCED: 0.1, UNSTAGED: 1.0}, LARGE_STATE_ROWS)
     assert REDUCED not in ran
+    assert UNSTAGED in ran
 
 
 def test_a_state_that_becomes_small_is_not_reduced_any_more() -> None:
