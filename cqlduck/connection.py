@@ -7,6 +7,7 @@ time goes on, and may be read while a tick runs.
 
 from __future__ import annotations
 
+import functools
 import html
 import os
 import sys
@@ -29,7 +30,7 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.queryplan import QueryPlan, plan_of
 from cqlduck.reader import Reader
-from cqlduck.registration import functions
+from cqlduck.registration import functions, merging
 from cqlduck.registration.names import is_registered
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
@@ -149,6 +150,7 @@ class Connection:
         except BaseException:
             base.abandon()
             raise
+        self._own.between_ticks = functools.partial(merging.merge_warm, self._own)
         self._own.settings.begin(settings.of_connection)
         self.drop_zone = settings.zone
         self._sees_variables = settings.variables

@@ -277,7 +277,10 @@ class Housekeeping:
             amend.set_aside(self.database, query, until)
         query.history_from = until
         for member in self.catalogue.members_of(query):
+            had_before = member.has_before
             families.bound_history(query, member)
+            if had_before and not member.has_before:
+                self._forget_before(query, member)
             if member.state != "active":
                 # what ticks move of the others is stored with the family
                 catalog_rows.move(self.database, member)
@@ -292,6 +295,15 @@ class Housekeeping:
                 until,
             )
             self.tails.pop(query.name, None)
+
+    def _forget_before(self, family: Query, member: Query) -> None:
+        """Let go of the log that a member had before it was merged into its family."""
+        self.results.keep(member.changes)
+        last = self.database.value(f"SELECT max(_ts) FROM cql_state.{quoted(member.before)}")
+        known = [at for at in (last, self.lost.get(family.name)) if at is not None]
+        if known:
+            self.lost[family.name] = max(known)
+        answers.drop_before(self.database, self.catalogue.clock, member)
 
     def _note_lost(self, query: Query, until: Instant) -> None:
         """Note the last element up to an instant, which history is about to let go of."""

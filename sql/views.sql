@@ -41,6 +41,7 @@ COMMENT ON VIEW cql_state.moved_queries IS 'Continuous queries and families, wit
 CREATE OR REPLACE VIEW cql_state.queries WITH (DEFER_BINDING) AS
 SELECT q.* REPLACE (
     CASE
+        WHEN q.merged_at IS NOT NULL THEN q.begin_instant
         WHEN f.name IS NULL OR q.since IS NULL THEN coalesce(f.begin_instant, q.begin_instant)
         -- greatest() ignores NULL: the family has not begun
         WHEN f.begin_instant IS NOT NULL AND f.frontier > q.since THEN greatest(f.begin_instant, q.since + 1)
@@ -51,7 +52,8 @@ SELECT q.* REPLACE (
         ELSE f.frontier
     END AS frontier,
     CASE
-        WHEN f.name IS NULL THEN q.history_from
+        -- as long as it has a log of its own
+        WHEN f.name IS NULL OR q.merged_at >= f.history_from THEN q.history_from
         WHEN q.since IS NULL OR f.history_from > q.since THEN f.history_from
     END AS history_from
 )

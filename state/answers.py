@@ -11,6 +11,8 @@ tick, unless a bounded history ends in the tick.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import members
 from cqlduck.state.catalog import Query
@@ -140,7 +142,8 @@ def view(database: Database, clock: Clock, query: Query, held: str | None) -> No
 def create_member(database: Database, clock: Clock, member: Query) -> None:
     """Make the views of a member of a family: of its log, and the one under its own name.
 
-    One that is not active shows what it had at its frontier; its family may have gone on.
+    The log of one that was merged begins with the log that it had. One that is not active shows
+    what it had at its frontier; its family may have gone on.
 
     Args:
         database: The database, inside a transaction.
@@ -150,11 +153,16 @@ def create_member(database: Database, clock: Clock, member: Query) -> None:
     known = members.conditions(member)
     if member.state != "active":
         known.append("false" if member.frontier is None else f"_ts <= {member.frontier}")
+    before = ""
+    if member.has_before:
+        before = f"FROM cql_state.{quoted(member.before)} UNION ALL "
+        known.append(f"_ts > {member.merged_at}")
     where = f" WHERE {' AND '.join(known)}" if known else ""
     log = f"changes_{member.family}"
     database.view(
         f"cql_state.{quoted(member.changes)}",
-        f"SELECT {members.columns(member)}, _ts, _weight FROM cql_state.{quoted(log)}{where}",
+        f"{before}SELECT {members.columns(member)}, _ts, _weight "
+        f"FROM cql_state.{quoted(log)}{where}",
     )
     database.view(quoted(member.name), _answer_sql(clock, member, None, None))
 
@@ -162,9 +170,46 @@ def create_member(database: Database, clock: Clock, member: Query) -> None:
 def drop_member(database: Database, member: Query, *, keep_log: bool = False) -> None:
     """Remove the views of a member of a family, or all but its log, if that is a table by now."""
     database.execute(f"DROP VIEW IF EXISTS {quoted(member.name)}")
-    if keep_log:
-        return
-    database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(member.changes)}")
+    if not keep_log:
+        database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(member.changes)}")
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(member.before)}")
+
+
+def set_before(database: Database, query: Query) -> None:
+    """Let the log of a query whose plan goes be what it had before it was merged into a family.
+
+    Args:
+        database: The database, inside a transaction.
+        query: The query, of whose answer nothing is left but its log.
+    """
+    log, before = f"cql_state.{quoted(query.changes)}", quoted(query.before)
+    database.execute(f"ALTER TABLE {log} RENAME TO {before}")
+    comment = "The elements of a query, from before a family computed it."
+    database.execute(f"COMMENT ON TABLE cql_state.{before} IS '{comment}'")
+
+
+def drop_before(database: Database, clock: Clock, member: Query) -> None:
+    """Drop what a member had before it was merged: history does not go so far back any more."""
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(member.before)}")
+    create_member(database, clock, member)
+
+
+def begin_with(database: Database, family: Query, content: str, given: Mapping[str, int]) -> None:
+    """Let the history of a family that has just been made begin with its answer at its frontier.
+
+    Args:
+        database: The database, inside a transaction.
+        family: The family; it has a frontier.
+        content: Its answer there, as a SELECT of (columns, `_weight`).
+        given: The parameters of that.
+    """
+    listed = ", ".join(quoted(c.name) for c in family.columns)
+    database.execute(
+        f"INSERT INTO cql_state.{quoted(family.changes)} SELECT {listed}, "
+        f"{family.frontier}::BIGINT, CAST(sum(_weight) AS BIGINT) FROM ({content}) AS standing "
+        f"GROUP BY {same_rows(family.columns)} HAVING sum(_weight) <> 0",
+        given,
+    )
 
 
 def separate(database: Database, member: Query, *, is_net: bool) -> None:

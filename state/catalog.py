@@ -91,6 +91,8 @@ class Query:
 
     Of a member `projection` lists the columns of the family that it shows, one for each of its own,
     unless these are called alike; and `selection` those that are true in all tuples that it shows.
+    `merged_at` is the instant at which a member was merged into its family that had a plan of its
+    own until then: up to it the member has a log of its own, as long as history goes so far back.
     """
 
     position: int
@@ -122,6 +124,7 @@ class Query:
     projection: tuple[str, ...] = ()
     selection: tuple[str, ...] = ()
     is_anew: bool = False
+    merged_at: Instant | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -129,6 +132,17 @@ class Query:
     def changes(self) -> str:
         """The name of the log of its elements inside `cql_state`."""
         return f"changes_{self.name}"
+
+    @property
+    def before(self) -> str:
+        """The name of the log that a member had before it was merged, inside `cql_state`."""
+        return f"before_{self.name}"
+
+    @property
+    def has_before(self) -> bool:
+        """Whether a member has a log from before it was merged, into which its history reaches."""
+        at, history = self.merged_at, self.history_from
+        return at is not None and (history is None or history <= at)
 
     @property
     def answer(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.at_rest import Need
-from cqlduck.rewrite.statements.content import Content
+from cqlduck.rewrite.statements.content import Answer, Content
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Query
 
@@ -52,7 +52,7 @@ class Frontier:
         """Return the value that a statement yields."""
         return self.ask(sql, self.given(sql))
 
-    def lacks(self, content: Content) -> str | None:
+    def lacks(self, content: Content | Answer) -> str | None:
         """Return why a content cannot be had, or None if it can."""
         if self.missing is not None:
             # under TRY it would be NULL
@@ -61,7 +61,7 @@ class Frontier:
             return f"late elements at {self.shown(self.query.amend_from)} enter with the next tick"
         return content.reason or self._forgotten_of(content)
 
-    def _forgotten_of(self, content: Content) -> str | None:
+    def _forgotten_of(self, content: Content | Answer) -> str | None:
         """Return what the stores have forgotten that the content needs, or None."""
         for need in content.needs:
             known = self._forgotten(need)

@@ -21,7 +21,9 @@ def follow(family: Query, member: Query) -> None:
     """Bring a member to where its family is; it begins behind its own `since`."""
     since = member.since
     begin, frontier = family.begin_instant, family.frontier
-    if since is not None:
+    if member.merged_at is not None:
+        begin = member.begin_instant
+    elif since is not None:
         has_begun = begin is not None and frontier is not None and frontier > since
         begin = max(begin, Instant(since + 1)) if begin is not None and has_begun else None
         frontier = since if frontier is None else max(frontier, since)
@@ -32,9 +34,11 @@ def follow(family: Query, member: Query) -> None:
 def bound_history(family: Query, member: Query) -> None:
     """Let the history of a member begin where that of its family does, or behind its own `since`.
 
-    Also of one that stands still: its log is that of the family.
+    Also of one that stands still: its log is that of the family, behind the one that it had.
     """
     history, since = family.history_from, member.since
+    if member.merged_at is not None and history is not None and history <= member.merged_at:
+        return
     is_before = history is not None and since is not None and history <= since
     member.history_from = None if is_before else history
 

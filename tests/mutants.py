@@ -102,6 +102,7 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 FAMILIES = "test_families.py::test_"
+MERGING = "test_merging.py::test_"
 WIDENING = "test_widening.py::test_"
 
 ANEW = "test_answers_anew.py::test_"
@@ -607,6 +608,43 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a member that stands still goes on with its family",
          'f"_ts <= {member.frontier}")', '"true")',
          FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
+    ),
+    *_of(
+        "rewrite/plan/warmth.py",
+        ("what looks back by rows is warm at once",
+         "        case RowWindow() | ToStream():\n            return None\n", "",
+         MERGING + "when_a_query_is_warm_its_plan_says"),
+    ),
+    *_of(
+        "cqlduck/registration/merging.py",
+        ("queries are merged while it shows when they began",
+         "yield Meeting(query.name, host.name, max(first, warm))",
+         "yield Meeting(query.name, host.name, NEVER)",
+         MERGING + "a_query_is_merged_when_no_window_has_what_came_before_it"),
+        ("who says something else is merged",
+         "    if count:\n", "    if False:\n",
+         MERGING + "who_would_say_something_else_is_not_merged"),
+        ("who is read by others is merged",
+         "query.is_anew or known.readers(query) or not", "query.is_anew or not",
+         MERGING + "who_cannot_be_merged_keeps_its_plan"),
+    ),
+    *_of(
+        "state/answers.py",
+        ("what a query said before it was merged is there twice",
+         'known.append(f"_ts > {member.merged_at}")', "pass",
+         MERGING + "who_subscribes_hears_each_element_once"),
+    ),
+    *_of(
+        "state/families.py",
+        ("who is merged begins where its family does",
+         "begin = member.begin_instant", "pass",
+         MERGING + "what_was_said_before_goes_with_history"),
+    ),
+    *_of(
+        "cqlduck/housekeeping.py",
+        ("what was said before a merge stays without history",
+         "if had_before and not member.has_before:", "if False:",
+         MERGING + "what_was_said_before_goes_with_history"),
     ),
     *_of(
         "cqlduck/housekeeping.py",

@@ -69,6 +69,25 @@ class Savepoint:
     seen: Mapping[str, int]
 
 
+def _nothing() -> None:
+    """Do nothing between ticks."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two queries that one plan can compute from some frontier on.
+
+    Attributes:
+        query: A query that has a plan of its own.
+        host: Another one, or a family.
+        at: The least frontier at which both are warm.
+    """
+
+    query: str
+    host: str
+    at: Instant
+
+
 @dataclass
 class Core:
     """What an engine holds."""
@@ -119,6 +138,12 @@ class Core:
     """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
     unfit: set[str] = field(default_factory=set)
     """The shapes whose constants cannot be a relation."""
+    meetings: Sequence[Meeting] | None = None
+    """Which queries can be merged when they are warm; None if not looked at yet."""
+    unmerged: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Of queries that could not be merged, by their numbers: why."""
+    between_ticks: Callable[[], None] = _nothing
+    """What is done before each tick, as a change of its own."""
     numbers: dict[str, dict[object, int]] = field(default_factory=dict)
     """Of families: the numbers of their members, by what these differ in."""
     _written: Mapping[str, tuple[Steps, int]] = field(default_factory=dict)
@@ -230,6 +255,7 @@ class Core:
         self.bounds.recount()
         self.progress.recount()
         self.pending.clear()
+        self.meetings = None
 
     # -- names ------------------------------------------------------------------------------------
 

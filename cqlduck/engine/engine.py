@@ -156,7 +156,7 @@ class Engine(Opening):
         if self.sharing != values["sharing"]:
             self.sharing = bool(values["sharing"])
             # of queries that were registered while it was off nothing is noted
-            self.shapes = None
+            self.shapes = self.meetings = None
 
     def set_time(self, kind: str, why: str) -> None:
         """Settle the kind of time, or refuse another one.

@@ -32,6 +32,7 @@ class Failing(Ticking):
         """Advance all queries as far as the heartbeats allow, or up to an instant."""
         with self.opened():
             while self._behind(until):
+                self.between_ticks()
                 self._step(until)
 
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:
@@ -48,6 +49,7 @@ class Failing(Ticking):
             What `before` did.
         """
         with self.opened():
+            self.between_ticks()
             bound, failed = self._try_tick(before)
             if failed is not None:
                 with self.changing():

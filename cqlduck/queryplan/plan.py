@@ -19,6 +19,7 @@ from cqlduck.queryplan.model import (
     PlanStatement,
     PlanSynopsis,
 )
+from cqlduck.registration import merging
 from cqlduck.registration.options import options_of
 from cqlduck.registration.prospects import prospect, said
 from cqlduck.rewrite import Compiled
@@ -140,8 +141,11 @@ def _alone(engine: Engine, query: Query) -> str:
     own = engine.compiled[query.name.lower()]
     found = prospect(engine, statement, own, query, is_new=False)
     if found.candidate is None and found.widened is None:
-        return f"-- {query.name} has a plan of its own: {found.why}"
-    return f"-- {query.name} has a plan of its own; created anew {said(engine, found)}"
+        why = f"-- {query.name} has a plan of its own: {found.why}"
+    else:
+        why = f"-- {query.name} has a plan of its own; created anew {said(engine, found)}"
+    meeting = merging.said(engine, query)
+    return f"{why}\n--   {meeting}" if meeting else why
 
 
 def _operators(

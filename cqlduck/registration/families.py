@@ -74,7 +74,7 @@ def _found(engine: Engine, one: Candidate) -> Query | None:
     made = founding(engine, one)
     if isinstance(made, str):
         return None
-    query, family = one.query, _make(engine, made, one.shape.key)
+    query, family = one.query, make(engine, made, one.shape.key)
     if one.is_first:
         statement = _separate(engine, query)
         first = _add(engine, family, statement, shape_of(query.body, one.shape.key), query)
@@ -115,7 +115,7 @@ def widen(engine: Engine, statement: CreateQuery, compiled: Compiled) -> bool:
     family = found.host if found.host.shape is not None else None
     if family is None:
         assert found.made is not None
-        query, family = found.host, _make(engine, found.made, WIDENED)
+        query, family = found.host, make(engine, found.made, WIDENED)
         first = _separate(engine, query)
         names = tuple(column.name for column in query.columns)
         member = _member(engine, family, first, query)
@@ -167,10 +167,10 @@ def _show(
 ) -> None:
     """Register a member that shows some columns of a family."""
     member.projection, member.selection = projection, selection
-    _register(engine, family, member)
+    register(engine, family, member)
 
 
-def _make(engine: Engine, made: Founding, key: str) -> Query:
+def make(engine: Engine, made: Founding, key: str) -> Query:
     """Register a family without members.
 
     Args:
@@ -228,7 +228,7 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
             number = numbers[values] = constants.next_seq + 1
             _enter(engine, family, constants, number, since, shape, "+")
         member.member = number
-    _register(engine, family, member)
+    register(engine, family, member)
     return member
 
 
@@ -259,7 +259,7 @@ def _member(engine: Engine, family: Query, statement: CreateQuery, like: Query) 
     return member
 
 
-def _register(engine: Engine, family: Query, member: Query) -> None:
+def register(engine: Engine, family: Query, member: Query) -> None:
     """Register a member of a family."""
     engine.catalogue.add(member)
     families.follow(family, member)

@@ -98,6 +98,7 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
     family = engine.catalogue.family_of(query)
     if family is not None:
         families.bound_history(engine, family)
+    engine.meetings = None
     # what is asked in the same script is to see it
     catalog_rows.move(engine.database, query)
 

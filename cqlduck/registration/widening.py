@@ -73,7 +73,7 @@ def widening(
         leaving: A query that goes before.
     """
     shown, why = compiled.outline, ""
-    if shown is None or not wants_sharing(engine, statement) or not _is_plain(compiled.taken):
+    if shown is None or not wants_sharing(engine, statement) or not is_plain(compiled.taken):
         return why
     if any(key == "history" for key, _ in statement.options):
         return why
@@ -81,31 +81,31 @@ def widening(
     query = Written(statement.body, names, shown)
     keep = retention_of(engine, dict(statement.options).get("keep"))
     left = leaving_names(engine, leaving)
-    for host, its in _hosts(engine, shown.base):
+    for host in _hosts(engine, shown.base):
         if host.name in left:
             continue
         why = f"{host.name} shows something of the same, but has begun, is read or pinned, or has "
         why += "other options"
         if host.keep != keep or not _may_host(engine, host):
             continue
-        found = _with(engine, host, its, query, compiled)
+        found = shown_with(engine, host, query, compiled)
         if not isinstance(found, str):
             return found
         why = found
     return why
 
 
-def _is_plain(taken: str | None) -> bool:
+def is_plain(taken: str | None) -> bool:
     """Return whether a query names no macro, type or function of a user."""
     return not taken or Captured.of(taken) == Captured()
 
 
-def _hosts(engine: Engine, base: str) -> Iterator[tuple[Query, Outline]]:
+def _hosts(engine: Engine, base: str) -> Iterator[Query]:
     """Yield the queries and families with a base."""
     for query in engine.catalogue.running:
         found = engine.compiled[query.name.lower()].outline
         if found is not None and found.base == base:
-            yield query, found
+            yield query
 
 
 def _may_host(engine: Engine, host: Query) -> bool:
@@ -115,7 +115,7 @@ def _may_host(engine: Engine, host: Query) -> bool:
     """
     if any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(host)):
         return False
-    if not _is_plain(host.taken):
+    if not is_plain(host.taken):
         return False
     if host.shape is None:
         return is_first(engine, host)
@@ -124,10 +124,17 @@ def _may_host(engine: Engine, host: Query) -> bool:
     return not (engine.catalogue.readers(host) or engine.streamon.executor.has_wishes(host.name))
 
 
-def _with(
-    engine: Engine, host: Query, its: Outline, query: Written, own: Compiled
-) -> Widening | str:
-    """Return how one plan computes a query and a host, or why none does."""
+def shown_with(engine: Engine, host: Query, query: Written, own: Compiled) -> Widening | str:
+    """Return how one plan computes a query and a host, or why none does; nothing changes.
+
+    Args:
+        engine: The engine.
+        host: A query that has a plan of its own, or a family; with an outline of equal base.
+        query: The query.
+        own: The plan that it has alone.
+    """
+    its = engine.compiled[host.name.lower()].outline
+    assert its is not None
     made, columns, shown = None, host.columns, its
     if host.shape is None or not _has(its, query.outline):
         found = _made(engine, host, its, query)

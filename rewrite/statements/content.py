@@ -154,6 +154,45 @@ def contents(
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a query that yields a relation should show at the frontier `$t1`.
+
+    Args:
+        query: The answer: (columns, `_weight`), over its synopses and what is stored below.
+        needs: What the stores must still have for it.
+    """
+
+    query: exp.Query
+    needs: tuple[Need, ...]
+    reason: None = None
+
+
+def answer_at_rest(name: str, plan: Plan, clock: Clock, synopses: Iterable[Synopsis]) -> Answer:
+    """Return the answer of a query that yields a relation, between two ticks.
+
+    Args:
+        name: The name of the query.
+        plan: Its plan.
+        clock: The clock.
+        synopses: Its synopses, which are filled.
+    """
+    writer = appointed(name, plan, clock)
+    known = {(s.operator, s.kind): s for s in synopses}
+    rest = AtRest(
+        writer.query, writer.plan, writer.clock, divided=writer.divided, synopses_of=known
+    )
+    rows = rest.standing(writer.plan)
+    listed = [*references(plan.columns), column(WEIGHT)]
+    values = {"t0": parameter("t1")}
+    query = _with(rows.project(listed, "answer").query(), values)
+    needs = (
+        Need(need.source, None if need.after is None else _with(need.after, values))
+        for need in rest.needs
+    )
+    return Answer(query, tuple(needs))
+
+
+@dataclass(frozen=True)
 class _Found:
     """A content in the making.
 

@@ -1,0 +1,300 @@
+"""Merging: queries that began at different instants get one plan when it no longer shows.
+
+A query has of its streams what came after its registration. When that has been so for as long as
+its windows reach back, it is **warm** (`rewrite.plan.warmth`): it holds what one has that began
+earlier. If both say the same, or show something of the same, one plan computes both from then on.
+They become members of a family between two ticks, in a transaction of its own:
+
+    before      q₁ ── log of q₁              q₂ ── log of q₂
+    after       family ── log of the family, which begins with the content at the frontier
+                q₁ = the log it had + π_q₁(σ_q₁(log of the family)) after that instant
+                q₂ = the log it had + π_q₂(σ_q₂(log of the family)) after that instant
+
+The synopses of the family are filled with their content (`state.synopses.fill`). Before a query
+gives its own up, its answer is compared with what the family says in its place, tuple by tuple; if
+they differ, as sums of DOUBLEs may in their last digits, all is undone and both keep their plans.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from cqlduck.engine import Engine
+from cqlduck.engine.core import Meeting
+from cqlduck.errors import DatabaseError, Error, first_line
+from cqlduck.registration import families
+from cqlduck.registration.candidates import Founding, family_name
+from cqlduck.registration.widening import Widening, is_plain, shown_with
+from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.plan.warmth import warm_after
+from cqlduck.rewrite.statements.content import answer_at_rest
+from cqlduck.rewrite.text.time import Instant
+from cqlduck.rewrite.text.tokens import has_same_words
+from cqlduck.rewrite.widening import Written
+from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
+from cqlduck.state.catalog import Query
+from cqlduck.state.columns import same_rows
+from cqlduck.state.connection import quoted
+from cqlduck.state.contents import Frontier
+
+log = logging.getLogger("cqlduck")
+
+
+class _Differs(Error):
+    """Two queries cannot be computed by one plan; what has been done to that end is undone."""
+
+
+def merge_warm(engine: Engine) -> None:
+    """Merge two queries that have become warm, between two ticks: no tick waits for many."""
+    for meeting in _known(engine):
+        query = engine.catalogue.queries.get(meeting.query.lower())
+        host = _running(engine, meeting.host)
+        if query is not None and host is not None and _can_meet(engine, query, host, meeting.at):
+            _try_merge(engine, query, host)
+            return
+
+
+def said(engine: Engine, query: Query) -> str:
+    """Return in words with what a query will be merged, or why it was not; nothing if with nothing.
+
+    Args:
+        engine: The engine.
+        query: A query that has a plan of its own.
+    """
+    for (number, other), why in engine.unmerged.items():
+        if query.number == number:
+            running = engine.catalogue.running
+            host = next((one.name for one in running if one.number == other), None)
+            if host is not None:
+                return f"it is not merged with {host}: {why}"
+    found = [one for one in _known(engine) if query.name in (one.query, one.host)]
+    if not found:
+        return ""
+    one = min(found, key=lambda meeting: meeting.at)
+    other_name = one.host if one.query == query.name else one.query
+    when = "with the next tick"
+    if query.frontier is None or query.frontier < one.at:
+        when = f"when it no longer shows when they began, at {engine.shown(one.at)}"
+    return f"it is merged with {other_name} {when}"
+
+
+def _known(engine: Engine) -> Sequence[Meeting]:
+    """Return which queries can be merged, and from when on."""
+    if engine.meetings is None:
+        engine.meetings = tuple(_meetings(engine))
+    return engine.meetings
+
+
+def _running(engine: Engine, name: str) -> Query | None:
+    """Return a family, or a query with a plan of its own."""
+    known = engine.catalogue
+    found = known.families.get(name.lower()) or known.queries.get(name.lower())
+    return None if found is None or found.family is not None else found
+
+
+def _meetings(engine: Engine) -> Iterator[Meeting]:
+    """Yield which queries can be merged, and from when on: of each kind all with the first one."""
+    kinds: dict[object, list[Query]] = {}
+    for query in engine.catalogue.running:
+        if _may_meet(engine, query):
+            compiled = engine.compiled[query.name.lower()]
+            shows = compiled.outline
+            what = ("says", compiled.root) if shows is None else ("shows", shows.base)
+            kinds.setdefault((*what, query.keep, query.kind), []).append(query)
+    for alike in kinds.values():
+        # a family before those that may join it
+        host, *others = sorted(alike, key=lambda one: (one.shape is None, one.position))
+        first = _warm_from(engine, host) if others else None
+        for query in others:
+            warm = _warm_from(engine, query)
+            may = query.shape is None and (query.number, host.number) not in engine.unmerged
+            if may and first is not None and warm is not None:
+                yield Meeting(query.name, host.name, max(first, warm))
+
+
+def _may_meet(engine: Engine, query: Query) -> bool:
+    """Return whether a query, or family, may be merged at all, as it is registered."""
+    known = engine.catalogue
+    if query.is_anew or known.readers(query) or not is_plain(query.taken):
+        return False
+    if query.shape is None and not (engine.sharing if query.sharing is None else query.sharing):
+        return False
+    if query.shape is not None and known.constants_of(query) is not None:
+        return False
+    return not any(one.late == "AMEND" or one is known.system for one in known.inputs_of(query))
+
+
+def _warm_from(engine: Engine, query: Query) -> Instant | None:
+    """Return the frontier from which on a query is warm; None if it never is."""
+    reach = warm_after(engine.compiled[query.name.lower()].plan)
+    if reach is None:
+        return None
+    return NEVER if query.since is None else Instant(query.since + reach)
+
+
+def _can_meet(engine: Engine, query: Query, host: Query, at: Instant) -> bool:
+    """Return whether two queries are warm and at one frontier, and nothing keeps them apart."""
+    if query.frontier is None or query.frontier != host.frontier or query.frontier < at:
+        return False
+    executor = engine.streamon.executor
+    return all(
+        one.state == "active"
+        and one.begin_instant is not None
+        and one.amend_from is None
+        and not one.is_anew
+        and not executor.has_wishes(one.name)
+        for one in (query, host)
+    )
+
+
+def _try_merge(engine: Engine, query: Query, host: Query) -> None:
+    """Merge a query with a host, in a change; if that cannot be, note it."""
+    pair, names = (query.number, host.number), (query.name, host.name)
+    try:
+        with engine.changing():
+            engine.flush(everything=True)
+            _merge(engine, query, host)
+    except _Differs as error:
+        engine.unmerged[pair] = error.message
+        log.debug("%s keeps its own plan beside %s: %s", *names, error.message)
+    else:
+        log.info("%s is computed together with %s from now on", *names)
+    engine.meetings = None
+
+
+def _merge(engine: Engine, query: Query, host: Query) -> None:
+    """Have one plan compute a query and a host, inside a change.
+
+    Raises:
+        _Differs: It cannot.
+    """
+    found = _found(engine, query, host)
+    family = host
+    if host.shape is None:
+        assert found.made is not None
+        family = _family(engine, found.made, query, host)
+        names = tuple(column.name for column in host.columns)
+        _enter(engine, family, host, names, found.host_selection)
+    _enter(engine, family, query, found.projection, found.selection)
+    engine.catalogue.reorder()
+    engine.recount()
+
+
+def _found(engine: Engine, query: Query, host: Query) -> Widening:
+    """Return how one plan computes a query and a host.
+
+    Raises:
+        _Differs: None does.
+    """
+    own = engine.compiled[query.name.lower()]
+    if own.outline is not None:
+        names = tuple(column.name for column in query.columns)
+        found = shown_with(engine, host, Written(query.body, names, own.outline), own)
+        if isinstance(found, str):
+            raise _Differs(found)
+        if found.made is not None and host.shape is not None:
+            raise _Differs(f"{host.name} has begun, and lacks columns that it shows")
+        return found
+    if not has_same_words(query.body, host.body) or query.columns != host.columns:
+        raise _Differs(f"{host.name} says the same in other words")
+    made = None
+    if host.shape is None:
+        name = family_name(engine)
+        compiled = engine.compiler.compile(engine.catalogue, name, host.body)
+        made = Founding(name, host.body, compiled, None, None, None)
+    return Widening(host, made, (), (), ())
+
+
+def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
+    """Register a family without members that is where two queries are, and holds what they hold.
+
+    Raises:
+        _Differs: What it would have to hold is not kept.
+    """
+    base, compiled = engine.database, made.compiled
+    family = families.make(engine, made, families.WIDENED)
+    both = query, host
+    family.frontier = family.history_from = host.frontier
+    family.begin_instant = max(one.begin_instant for one in both if one.begin_instant is not None)
+    family.since = max((one.since for one in both if one.since is not None), default=None)
+    catalog_rows.move(base, family)
+    frontier = Frontier(family, engine.catalogue, base.value, engine.shown)
+    try:
+        lacking = synopses.fill(base, frontier, compiled)
+    except DatabaseError as error:
+        if machine.is_told(error) or not isinstance(error.__cause__, duckdb.Error):
+            raise
+        lacking = first_line(error.__cause__)
+    if lacking is None and family.kind == "relation":
+        content = answer_at_rest(family.name, compiled.plan, engine.clock, compiled.synopses)
+        lacking = frontier.lacks(content)
+        if lacking is None:
+            sql = content.query.sql("duckdb")
+            answers.begin_with(base, family, sql, frontier.given(sql))
+    if lacking is not None:
+        raise _Differs(lacking)
+    engine.housekeeping.dropped(family)
+    return family
+
+
+def _enter(
+    engine: Engine,
+    family: Query,
+    query: Query,
+    projection: tuple[str, ...],
+    selection: tuple[str, ...],
+) -> None:
+    """Make a query a member of a family that is where the query is.
+
+    Raises:
+        _Differs: The family does not say what the query says.
+    """
+    base, house = engine.database, engine.housekeeping
+    member = dataclasses.replace(
+        query,
+        family=family.name,
+        projection=projection,
+        selection=selection,
+        merged_at=family.frontier,
+        answer_instant=None,
+        saved=(),
+        written=None,
+    )
+    if query.kind == "relation":
+        _compare(engine, family, query, member)
+    engine.results.keep(query.changes)
+    engine.erase(query, keep_log=True)
+    answers.set_before(base, query)
+    engine.catalogue.remove(query)
+    inspection.refresh(base, engine.catalogue, query)
+    engine.compiled.pop(query.name.lower())
+    house.dropped(query)
+    known = [at for at in (house.lost.pop(query.name, None), house.lost.get(family.name)) if at]
+    if known:
+        house.lost[family.name] = max(known)
+    engine.output_buffer.store(query)
+    families.register(engine, family, member)
+
+
+def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None:
+    """Compare the answer of a query with what it would be as a member of a family.
+
+    Raises:
+        _Differs: There is a tuple more or less.
+    """
+    listed = ", ".join(quoted(column.name) for column in query.columns)
+    own = engine.answer_sql(query)
+    conditions = members.conditions(member)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    count = engine.database.value(
+        f"SELECT count(*) FROM (SELECT sum(_weight) AS net FROM (SELECT {listed}, 1::BIGINT AS "
+        f"_weight FROM ({own}) AS own UNION ALL SELECT {members.columns(member)}, -_weight "
+        f"FROM cql_state.{quoted(family.standing_answer)}{where}) AS answers "
+        f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0) AS differing"
+    )
+    if count:
+        raise _Differs(f"{count} tuples of its answer differ in their last digits")
