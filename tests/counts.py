@@ -97,7 +97,7 @@ EACH = {
     "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above": 2,
     "test_laws.py::test_it_holds_in_each_form_of_all_that_may_be_asked": 8,
     "test_memory.py::test_what_is_bounded_does_not_grow_and_all_else_does": 8,
-    "test_merging.py::test_who_is_merged_says_what_it_says_alone": 3,
+    "test_merging.py::test_who_is_merged_says_what_it_says_alone": 4,
     "test_migrations.py::test_a_migration_that_fails_at_its_end_leaves_the_file_as_it_was": 6,
     "test_migrations.py::test_a_synopsis_that_the_plan_has_otherwise_is_filled_with_its_content": 9,
     "test_migrations.py::test_it_goes_on_where_it_stopped": 6,
