@@ -167,12 +167,41 @@ def create_member(database: Database, clock: Clock, member: Query) -> None:
     database.view(quoted(member.name), _answer_sql(clock, member, None, None))
 
 
-def drop_member(database: Database, member: Query, *, keep_log: bool = False) -> None:
-    """Remove the views of a member of a family, or all but its log, if that is a table by now."""
+def drop_member(
+    database: Database, member: Query, *, keep_log: bool = False, keep_before: bool = False
+) -> None:
+    """Remove what there is of a member of a family.
+
+    Args:
+        database: The database, inside a transaction.
+        member: The member.
+        keep_log: Whether its log stays, which is a table by now.
+        keep_before: Whether the log stays that it had before it was merged.
+    """
     database.execute(f"DROP VIEW IF EXISTS {quoted(member.name)}")
     if not keep_log:
         database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(member.changes)}")
-    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(member.before)}")
+    if not keep_before:
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(member.before)}")
+
+
+def copy_before(database: Database, member: Query) -> None:
+    """Let a member have in a table what its log has shown: it goes to another family.
+
+    Args:
+        database: The database, inside a transaction.
+        member: The member.
+    """
+    before = f"cql_state.{quoted(member.before)}"
+    source = f"FROM cql_state.{quoted(member.changes)}"
+    if member.has_before:
+        database.execute(f"INSERT INTO {before} {source} WHERE _ts > {member.merged_at}")
+    else:
+        database.execute(f"CREATE TABLE {before} AS {source}")
+        database.execute(f"COMMENT ON TABLE {before} IS '{_BEFORE}'")
+
+
+_BEFORE = "The elements of a query, from before a family computed it."
 
 
 def set_before(database: Database, query: Query) -> None:
@@ -184,8 +213,7 @@ def set_before(database: Database, query: Query) -> None:
     """
     log, before = f"cql_state.{quoted(query.changes)}", quoted(query.before)
     database.execute(f"ALTER TABLE {log} RENAME TO {before}")
-    comment = "The elements of a query, from before a family computed it."
-    database.execute(f"COMMENT ON TABLE cql_state.{before} IS '{comment}'")
+    database.execute(f"COMMENT ON TABLE cql_state.{before} IS '{_BEFORE}'")
 
 
 def drop_before(database: Database, clock: Clock, member: Query) -> None:

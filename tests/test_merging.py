@@ -224,6 +224,34 @@ def test_what_was_said_before_goes_with_history(bodies: tuple[str, str], tmp_pat
         assert {name: query.began for name, query in con.queries.items()} == began
 
 
+def test_families_are_merged_with_queries_and_with_each_other(tmp_path: Path) -> None:
+    """One plan has the columns of all, in the end; each has its log from before, in parts."""
+    found = {}
+    for sharing in (True, False):
+        with cqlduck.connect(tmp_path / f"{sharing}.duckdb", sharing=sharing) as con:
+            late_pair(con, COUNTED, SUMMED, 8)
+            for at in range(9, 30):
+                if at == 10:
+                    con.execute(
+                        f"CREATE CONTINUOUS QUERY c AS {COUNTED.replace('count(*)', 'max(v)')}"
+                    )
+                if at == 20:
+                    for name, call in (("d", "min(v)"), ("e", "avg(v)")):
+                        text = COUNTED.replace("count(*)", call)
+                        con.execute(f"CREATE CONTINUOUS QUERY {name} AS {text} HAVING count(*) < 3")
+                    assert len({*families_of(con).values()}) == (2 if sharing else 1)
+                con.append("s", [(at % 3, at), (at % 2, at)], at=at)
+                con.advance(at)
+                if at == 15 and sharing:
+                    assert len({*families_of(con).values()}) == 1
+            assert (None in families_of(con).values()) == (not sharing)
+            assert len({*families_of(con).values()}) == 1
+            assert all(row[5] == "right" for row in con.check().fetchall())
+            found[sharing] = told(con)
+    for name in "abcde":
+        assert found[True][name] == found[False][name], name
+
+
 def heard(con: cqlduck.Connection, since: int) -> list[str]:
     """Return what a subscription to the later query hears of an instant and all after it."""
     return [str(row) for batch in con.subscribe("b", since=since) for row in batch.to_pylist()]

@@ -14,7 +14,7 @@ member has no plan and no tables, but two views, of its log and of its answer. T
 costs a row in each of two tables.
 
 Queries that say the same, whatever they are, form a family without constants, as long as none of
-them has begun: then all begin together.
+them has begun: then all begin together. Those that have begun do when they are warm (`merging`).
 
 A member that is deactivated stays in its family, which goes on; its views end at its frontier, and
 when it is activated it is where the family is. What the plan of a family raises, all of its members
@@ -338,18 +338,7 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     rest = known.members_of(family)
     constants = known.constants_of(family)
     if not rest:
-        engine.results.keep(family.changes)
-        engine.erase(family)
-        known.remove(family)
-        inspection.refresh(base, known, family)
-        engine.compiled.pop(family.name.lower())
-        engine.housekeeping.dropped(family)
-        engine.housekeeping.lost.pop(family.name, None)
-        engine.output_buffer.store(family)
-        engine.numbers.pop(family.name, None)
-        if constants is not None:
-            known.remove(constants)
-            stores.drop(base, constants)
+        end(engine, family)
         return
     bound_history(engine, family)
     if constants is not None and all(one.member != member.member for one in rest):
@@ -360,6 +349,24 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
         _enter(engine, family, constants, member.member, member.since, shape, "-")
         engine.housekeeping.left[family.name] = constants.last_instant
     rest_or_pause(engine, family)
+
+
+def end(engine: Engine, family: Query) -> None:
+    """Remove a family that has no members any more, inside a change."""
+    base, known = engine.database, engine.catalogue
+    constants = known.constants_of(family)
+    engine.results.keep(family.changes)
+    engine.erase(family)
+    known.remove(family)
+    inspection.refresh(base, known, family)
+    engine.compiled.pop(family.name.lower())
+    engine.housekeeping.dropped(family)
+    engine.housekeeping.lost.pop(family.name, None)
+    engine.output_buffer.store(family)
+    engine.numbers.pop(family.name, None)
+    if constants is not None:
+        known.remove(constants)
+        stores.drop(base, constants)
 
 
 def rest_or_pause(engine: Engine, family: Query) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
@@ -51,8 +52,7 @@ class _Differs(Error):
 def merge_warm(engine: Engine) -> None:
     """Merge two queries that have become warm, between two ticks: no tick waits for many."""
     for meeting in _known(engine):
-        query = engine.catalogue.queries.get(meeting.query.lower())
-        host = _running(engine, meeting.host)
+        query, host = _running(engine, meeting.query), _running(engine, meeting.host)
         if query is not None and host is not None and _can_meet(engine, query, host, meeting.at):
             _try_merge(engine, query, host)
             return
@@ -111,7 +111,7 @@ def _meetings(engine: Engine) -> Iterator[Meeting]:
         first = _warm_from(engine, host) if others else None
         for query in others:
             warm = _warm_from(engine, query)
-            may = query.shape is None and (query.number, host.number) not in engine.unmerged
+            may = (query.number, host.number) not in engine.unmerged
             if may and first is not None and warm is not None:
                 yield Meeting(query.name, host.name, max(first, warm))
 
@@ -141,12 +141,14 @@ def _can_meet(engine: Engine, query: Query, host: Query, at: Instant) -> bool:
     if query.frontier is None or query.frontier != host.frontier or query.frontier < at:
         return False
     executor = engine.streamon.executor
+    members_of = engine.catalogue.members_of
     return all(
         one.state == "active"
         and one.begin_instant is not None
         and one.amend_from is None
         and not one.is_anew
         and not executor.has_wishes(one.name)
+        and all(member.state == "active" for member in members_of(one))
         for one in (query, host)
     )
 
@@ -167,21 +169,58 @@ def _try_merge(engine: Engine, query: Query, host: Query) -> None:
 
 
 def _merge(engine: Engine, query: Query, host: Query) -> None:
-    """Have one plan compute a query and a host, inside a change.
+    """Have one plan compute a query and a host, inside a change; each may be a family.
 
     Raises:
         _Differs: It cannot.
     """
     found = _found(engine, query, host)
     family = host
-    if host.shape is None:
-        assert found.made is not None
+    if found.made is not None:
         family = _family(engine, found.made, query, host)
         names = tuple(column.name for column in host.columns)
-        _enter(engine, family, host, names, found.host_selection)
-    _enter(engine, family, query, found.projection, found.selection)
+        _move(engine, family, host, _Shown(names, found.host_selection))
+    _move(engine, family, query, _Shown(found.projection, found.selection))
     engine.catalogue.reorder()
     engine.recount()
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a query, or family, shows of the family into which it is merged.
+
+    Attributes:
+        columns: The columns of that one, one for each of its own; none if these are called alike.
+        selection: Those that are true in what it shows.
+    """
+
+    columns: tuple[str, ...]
+    selection: tuple[str, ...]
+
+    def of(self, source: Query, member: Query) -> _Shown:
+        """Return what a member of a family shows then."""
+        if not self.columns:
+            return _Shown(member.projection, member.selection)
+        names = dict(zip((c.name for c in source.columns), self.columns, strict=True))
+        columns = (names[name] for name in member.projected)
+        kept = (names[name] for name in member.selection)
+        return _Shown(tuple(columns), tuple(dict.fromkeys((*kept, *self.selection))))
+
+
+def _move(engine: Engine, family: Query, source: Query, shown: _Shown) -> None:
+    """Make a query, or the members of a family, members of another family.
+
+    Raises:
+        _Differs: That does not say what they say.
+    """
+    if source.shape is None:
+        _enter(engine, family, source, shown)
+        return
+    for member in engine.catalogue.members_of(source):
+        _move_over(engine, family, member, shown.of(source, member))
+    lost = engine.housekeeping.lost.get(source.name)
+    families.end(engine, source)
+    _note_lost(engine, family, lost)
 
 
 def _found(engine: Engine, query: Query, host: Query) -> Widening:
@@ -196,17 +235,20 @@ def _found(engine: Engine, query: Query, host: Query) -> Widening:
         found = shown_with(engine, host, Written(query.body, names, own.outline), own)
         if isinstance(found, str):
             raise _Differs(found)
-        if found.made is not None and host.shape is not None:
-            raise _Differs(f"{host.name} has begun, and lacks columns that it shows")
-        return found
+        if found.made is None or host.shape is None:
+            return found
+        return dataclasses.replace(found, made=_founding(engine, found.made.body))
     if not has_same_words(query.body, host.body) or query.columns != host.columns:
         raise _Differs(f"{host.name} says the same in other words")
-    made = None
-    if host.shape is None:
-        name = family_name(engine)
-        compiled = engine.compiler.compile(engine.catalogue, name, host.body)
-        made = Founding(name, host.body, compiled, None, None, None)
+    made = _founding(engine, host.body) if host.shape is None else None
     return Widening(host, made, (), (), ())
+
+
+def _founding(engine: Engine, body: str) -> Founding:
+    """Return a family that computes a query."""
+    name = family_name(engine)
+    compiled = engine.compiler.compile(engine.catalogue, name, body)
+    return Founding(name, body, compiled, None, None, None)
 
 
 def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
@@ -241,31 +283,15 @@ def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
     return family
 
 
-def _enter(
-    engine: Engine,
-    family: Query,
-    query: Query,
-    projection: tuple[str, ...],
-    selection: tuple[str, ...],
-) -> None:
+def _enter(engine: Engine, family: Query, query: Query, shown: _Shown) -> None:
     """Make a query a member of a family that is where the query is.
 
     Raises:
         _Differs: The family does not say what the query says.
     """
     base, house = engine.database, engine.housekeeping
-    member = dataclasses.replace(
-        query,
-        family=family.name,
-        projection=projection,
-        selection=selection,
-        merged_at=family.frontier,
-        answer_instant=None,
-        saved=(),
-        written=None,
-    )
-    if query.kind == "relation":
-        _compare(engine, family, query, member)
+    member = _member(family, query, shown)
+    _compare(engine, family, query, member)
     engine.results.keep(query.changes)
     engine.erase(query, keep_log=True)
     answers.set_before(base, query)
@@ -273,11 +299,55 @@ def _enter(
     inspection.refresh(base, engine.catalogue, query)
     engine.compiled.pop(query.name.lower())
     house.dropped(query)
-    known = [at for at in (house.lost.pop(query.name, None), house.lost.get(family.name)) if at]
-    if known:
-        house.lost[family.name] = max(known)
+    _note_lost(engine, family, house.lost.pop(query.name, None))
     engine.output_buffer.store(query)
     families.register(engine, family, member)
+
+
+def _move_over(engine: Engine, family: Query, query: Query, shown: _Shown) -> None:
+    """Make a member of a family one of another family that is where both are.
+
+    Raises:
+        _Differs: That does not say what the member says, or its log is too long to be copied.
+    """
+    base = engine.database
+    count = int(base.value(f"SELECT count(*) FROM cql_state.{quoted(query.changes)}"))
+    if count > MAX_COPIED:
+        raise _Differs(f"{query.name} has {count:,} elements, which would have to be copied")
+    member = _member(family, query, shown)
+    _compare(engine, family, query, member)
+    engine.results.keep(query.changes)
+    answers.copy_before(base, query)
+    answers.drop_member(base, query, keep_before=True)
+    catalog_rows.delete(base, query)
+    engine.catalogue.remove(query)
+    families.register(engine, family, member)
+
+
+MAX_COPIED = 1_000_000
+"""How many elements of a member are copied at most when its family is merged into another one."""
+
+
+def _member(family: Query, query: Query, shown: _Shown) -> Query:
+    """Return what a query is as a member of a family into which it is merged."""
+    return dataclasses.replace(
+        query,
+        family=family.name,
+        member=None,
+        projection=shown.columns,
+        selection=shown.selection,
+        merged_at=family.frontier,
+        answer_instant=None,
+        saved=(),
+        written=None,
+    )
+
+
+def _note_lost(engine: Engine, family: Query, lost: int | None) -> None:
+    """Note that history has let go of an element of who is a member of a family now."""
+    known = engine.housekeeping.lost
+    if lost is not None:
+        known[family.name] = max(lost, known.get(family.name, lost))
 
 
 def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None:
@@ -286,6 +356,8 @@ def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None
     Raises:
         _Differs: There is a tuple more or less.
     """
+    if query.kind == "stream":
+        return  # what it has said is no state
     listed = ", ".join(quoted(column.name) for column in query.columns)
     own = engine.answer_sql(query)
     conditions = members.conditions(member)

@@ -3,7 +3,7 @@
 Queries that group the same tuples by the same keys, or that show tuples of the same join, have
 equal bases (`Outline`). One plan with the columns of all computes them, and each is a projection
 and selection of its log. All of them begin together, as those that say the same do: what has begun
-lacks the past of what it would be given.
+lacks the past of what it would be given, until it is warm (`merging`).
 
 The family shows no groups that none of its members shows: its conditions of HAVING are those of one
 of them, and the others have theirs besides.
