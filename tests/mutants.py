@@ -630,6 +630,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "state/answers.py",
+        ("what a family said of a member before another one took it is there twice",
+         "{source} WHERE _ts > {member.merged_at}", "{source}",
+         MERGING + "families_are_merged_with_queries_and_with_each_other"),
         ("what a query said before it was merged is there twice",
          'known.append(f"_ts > {member.merged_at}")', "pass",
          MERGING + "who_subscribes_hears_each_element_once"),

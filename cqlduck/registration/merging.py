@@ -13,6 +13,9 @@ They become members of a family between two ticks, in a transaction of its own:
 The synopses of the family are filled with their content (`state.synopses.fill`). Before a query
 gives its own up, its answer is compared with what the family says in its place, tuple by tuple; if
 they differ, as sums of DOUBLEs may in their last digits, all is undone and both keep their plans.
+
+Either may be a family already, whose members differ in no constants. One that has all columns takes
+the other in; else both give way to a new one, and its members copy what their logs have shown.
 """
 
 from __future__ import annotations
