@@ -4,11 +4,13 @@
 
 All databases of a row of the table run in turn, tick by tick, over the same elements; shown are
 medians as ratios to the tick of one query, and the milliseconds to register a query. `alone` is the
-same number of queries with `sharing=False`, up to `--most-alone` of them.
+same number of queries with `sharing=False`, up to `--most-alone` of them. With `--one-by-one` each
+is registered a tick after the one before; what is measured begins when all are warm and merged.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -21,6 +23,10 @@ import typer
 import cqlduck
 
 UNMEASURED = 5
+
+WINDOW = 60
+"""The longest window of the shapes that can be merged, in ticks."""
+
 SHAPES = {
     "groups": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE 60] WHERE v > {n} GROUP BY k",
     "filters": "SELECT k, v FROM s WHERE k = {n} AND v > 5",
@@ -51,15 +57,22 @@ class Contestant:
         con: The database.
         registered: The seconds that it took to register one, on average.
         ticks: The seconds of each tick.
+        waiting: The queries that are still to be registered, one a tick.
     """
 
     number: int
     con: cqlduck.Connection
     registered: float
     ticks: list[float] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+
+    def register(self) -> None:
+        """Register the next query, if one waits."""
+        if self.waiting:
+            self.con.execute(self.waiting.pop(0))
 
 
-def contestant(shape: str, number: int, *, sharing: bool) -> Contestant:
+def contestant(shape: str, number: int, *, sharing: bool, one_by_one: bool) -> Contestant:
     """Return a database with queries."""
     con = cqlduck.connect(sharing=sharing)
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
@@ -76,18 +89,27 @@ def contestant(shape: str, number: int, *, sharing: bool) -> Contestant:
         )
         for n in range(number)
     ]
+    texts = [f"CREATE CONTINUOUS QUERY q{n} AS {text}" for n, text in enumerate(texts)]
+    if one_by_one:
+        return Contestant(number, con, math.nan, waiting=texts)
     began = time.perf_counter()
-    for n, text in enumerate(texts):
-        con.execute(f"CREATE CONTINUOUS QUERY q{n} AS {text}")
+    for text in texts:
+        con.execute(text)
     return Contestant(number, con, (time.perf_counter() - began) / number)
 
 
-def measured(shape: str, numbers: list[int], rows: int, ticks: int, most_alone: int) -> list[str]:
+def measured(
+    shape: str, numbers: list[int], rows: int, ticks: int, most_alone: int, *, one_by_one: bool
+) -> list[str]:
     """Return the cells of a row: one query in ms, then ratios."""
-    together = [contestant(shape, number, sharing=True) for number in numbers]
-    alone = contestant(shape, most_alone, sharing=False)
+    together = [
+        contestant(shape, number, sharing=True, one_by_one=one_by_one) for number in numbers
+    ]
+    alone = contestant(shape, most_alone, sharing=False, one_by_one=one_by_one)
     chance = random.Random(1)
-    for instant in range(UNMEASURED + ticks):
+    # two are merged between two ticks
+    unmeasured = UNMEASURED + (2 * max(*numbers, most_alone) + WINDOW if one_by_one else 0)
+    for instant in range(unmeasured + ticks):
         table = pa.table(
             {
                 "k": pa.array([chance.randrange(20) for _ in range(rows)], pa.int32()),
@@ -96,9 +118,10 @@ def measured(shape: str, numbers: list[int], rows: int, ticks: int, most_alone: 
             }
         )
         for one in (*together, alone):
+            one.register()
             began = time.perf_counter()
             one.con.tick({"s": table}, instant)
-            if instant >= UNMEASURED:
+            if instant >= unmeasured:
                 one.ticks.append(time.perf_counter() - began)
     medians = [statistics.median(one.ticks) for one in (*together, alone)]
     cells = [f"{1000 * medians[0]:.1f} ms"]
@@ -117,6 +140,7 @@ def main(
     ticks: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 20,
     most_alone: Annotated[int, typer.Option(min=1, help="How many that do not share.")] = 50,
     shapes: Annotated[str, typer.Option(help="Which shapes; by default all.")] = ",".join(SHAPES),
+    one_by_one: Annotated[bool, typer.Option(help="Register one a tick, then measure.")] = False,
 ) -> None:
     """Print a table."""
     listed = [int(number) for number in numbers.split(",")]
@@ -127,7 +151,7 @@ def main(
     print("|---" * len(head) + "|")
     for shape in shapes.split(","):
         for size in rows or [100, 10_000]:
-            cells = measured(shape, listed, size, ticks, most_alone)
+            cells = measured(shape, listed, size, ticks, most_alone, one_by_one=one_by_one)
             print("| " + " | ".join([shape, f"{size:,}", *cells]) + " |", flush=True)
 
 

@@ -625,7 +625,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "    if count:\n", "    if False:\n",
          MERGING + "who_would_say_something_else_is_not_merged"),
         ("who is read by others is merged",
-         "query.is_anew or known.readers(query) or not", "query.is_anew or not",
+         "if known.readers(query) or not", "if not",
          MERGING + "who_cannot_be_merged_keeps_its_plan"),
     ),
     *_of(

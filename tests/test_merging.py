@@ -224,6 +224,20 @@ def test_what_was_said_before_goes_with_history(bodies: tuple[str, str], tmp_pat
         assert {name: query.began for name, query in con.queries.items()} == began
 
 
+def test_what_is_answered_anew_is_merged_too() -> None:
+    """It is kept up incrementally from then on."""
+    with cqlduck.connect() as con:
+        con.pin("answer", "recomputed")
+        late_pair(con, COUNTED, SUMMED, 6)
+        assert all(con.engine.query(name).is_anew for name in "ab")
+        for at in range(7, 12):
+            con.append("s", [(1, at), (0, at)], at=at)
+            con.advance(at)
+        assert len({*families_of(con).values()} - {None}) == 1
+        assert all(row[5] == "right" for row in con.check().fetchall())
+        assert con.table("a").fetchall() == [(0, 4), (1, 4)]
+
+
 def test_families_are_merged_with_queries_and_with_each_other(tmp_path: Path) -> None:
     """One plan has the columns of all, in the end; each has its log from before, in parts."""
     found = {}

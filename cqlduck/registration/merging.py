@@ -101,13 +101,18 @@ def _running(engine: Engine, name: str) -> Query | None:
 
 def _meetings(engine: Engine) -> Iterator[Meeting]:
     """Yield which queries can be merged, and from when on: of each kind all with the first one."""
-    kinds: dict[object, list[Query]] = {}
+    near: dict[object, list[Query]] = {}
     for query in engine.catalogue.running:
         if _may_meet(engine, query):
-            compiled = engine.compiled[query.name.lower()]
-            shows = compiled.outline
-            what = ("says", compiled.root) if shows is None else ("shows", shows.base)
-            kinds.setdefault((*what, query.keep, query.kind), []).append(query)
+            inputs = frozenset(name.lower() for name in query.inputs)
+            near.setdefault((inputs, query.keep, query.kind), []).append(query)
+    kinds: dict[object, list[Query]] = {}
+    for number, queries in enumerate(near.values()):
+        # the other plan of a query that is answered anew may have to be compiled
+        for query in queries if len(queries) > 1 else ():
+            kept = engine.incremental(query)
+            what = kept.root if kept.outline is None else kept.outline.base
+            kinds.setdefault((number, what), []).append(query)
     for alike in kinds.values():
         # a family before those that may join it
         host, *others = sorted(alike, key=lambda one: (one.shape is None, one.position))
@@ -122,7 +127,7 @@ def _meetings(engine: Engine) -> Iterator[Meeting]:
 def _may_meet(engine: Engine, query: Query) -> bool:
     """Return whether a query, or family, may be merged at all, as it is registered."""
     known = engine.catalogue
-    if query.is_anew or known.readers(query) or not is_plain(query.taken):
+    if known.readers(query) or not is_plain(query.taken):
         return False
     if query.shape is None and not (engine.sharing if query.sharing is None else query.sharing):
         return False
@@ -149,7 +154,6 @@ def _can_meet(engine: Engine, query: Query, host: Query, at: Instant) -> bool:
         one.state == "active"
         and one.begin_instant is not None
         and one.amend_from is None
-        and not one.is_anew
         and not executor.has_wishes(one.name)
         and all(member.state == "active" for member in members_of(one))
         for one in (query, host)
@@ -232,10 +236,10 @@ def _found(engine: Engine, query: Query, host: Query) -> Widening:
     Raises:
         _Differs: None does.
     """
-    own = engine.compiled[query.name.lower()]
-    if own.outline is not None:
+    own, its = engine.incremental(query), engine.incremental(host).outline
+    if own.outline is not None and its is not None:
         names = tuple(column.name for column in query.columns)
-        found = shown_with(engine, host, Written(query.body, names, own.outline), own)
+        found = shown_with(engine, host, its, Written(query.body, names, own.outline), own)
         if isinstance(found, str):
             raise _Differs(found)
         if found.made is None or host.shape is None:
@@ -340,6 +344,7 @@ def _member(family: Query, query: Query, shown: _Shown) -> Query:
         projection=shown.columns,
         selection=shown.selection,
         merged_at=family.frontier,
+        is_anew=False,
         answer_instant=None,
         saved=(),
         written=None,

@@ -88,7 +88,9 @@ def widening(
         why += "other options"
         if host.keep != keep or not _may_host(engine, host):
             continue
-        found = shown_with(engine, host, query, compiled)
+        its = engine.compiled[host.name.lower()].outline
+        assert its is not None
+        found = shown_with(engine, host, its, query, compiled)
         if not isinstance(found, str):
             return found
         why = found
@@ -124,17 +126,18 @@ def _may_host(engine: Engine, host: Query) -> bool:
     return not (engine.catalogue.readers(host) or engine.streamon.executor.has_wishes(host.name))
 
 
-def shown_with(engine: Engine, host: Query, query: Written, own: Compiled) -> Widening | str:
+def shown_with(
+    engine: Engine, host: Query, its: Outline, query: Written, own: Compiled
+) -> Widening | str:
     """Return how one plan computes a query and a host, or why none does; nothing changes.
 
     Args:
         engine: The engine.
-        host: A query that has a plan of its own, or a family; with an outline of equal base.
-        query: The query.
+        host: A query that has a plan of its own, or a family.
+        its: Its outline.
+        query: The query; its outline has an equal base.
         own: The plan that it has alone.
     """
-    its = engine.compiled[host.name.lower()].outline
-    assert its is not None
     made, columns, shown = None, host.columns, its
     if host.shape is None or not _has(its, query.outline):
         found = _made(engine, host, its, query)
