@@ -277,10 +277,10 @@ class Housekeeping:
             amend.set_aside(self.database, query, until)
         query.history_from = until
         for member in self.catalogue.members_of(query):
-            had_before = member.has_before
+            had_before, start = member.has_before, member.history_from
             families.bound_history(query, member)
             if had_before and not member.has_before:
-                self._forget_before(query, member)
+                self._forget_before(member, start)
             if member.state != "active":
                 # what ticks move of the others is stored with the family
                 catalog_rows.move(self.database, member)
@@ -296,14 +296,33 @@ class Housekeeping:
             )
             self.tails.pop(query.name, None)
 
-    def _forget_before(self, family: Query, member: Query) -> None:
-        """Let go of the log that a member had before it was merged into its family."""
+    def _forget_before(self, member: Query, start: Instant | None) -> None:
+        """Let go of the log that a member had before it was merged into its family.
+
+        Args:
+            member: The member.
+            start: Where its history began: what stands there is no change.
+        """
         self.results.keep(member.changes)
-        last = self.database.value(f"SELECT max(_ts) FROM cql_state.{quoted(member.before)}")
-        known = [at for at in (last, self.lost.get(family.name)) if at is not None]
-        if known:
-            self.lost[family.name] = max(known)
+        since = "" if start is None else f" WHERE _ts > {start}"
+        log = f"cql_state.{quoted(member.before)}"
+        last = self.database.value(f"SELECT max(_ts) FROM {log}{since}")
+        if last is not None:
+            self.lost[member.name] = int(last)
         answers.drop_before(self.database, self.catalogue.clock, member)
+
+    def lost_of(self, query: Query) -> int | None:
+        """Return the last instant of an element of a query that history has let go of, if any.
+
+        Of a family it is known of all members together, of a merged one from its own log, too.
+        """
+        known = [self.lost.get(query.name)]
+        family = self.catalogue.family_of(query)
+        if family is not None:
+            lost = self.lost.get(family.name)
+            is_after = lost is not None and (query.merged_at is None or lost > query.merged_at)
+            known.append(lost if is_after else None)
+        return max((at for at in known if at is not None), default=None)
 
     def _note_lost(self, query: Query, until: Instant) -> None:
         """Note the last element up to an instant, which history is about to let go of."""

@@ -162,8 +162,7 @@ class Reader:
             DataError: There were some after `position`.
         """
         engine = self._engine
-        # of a family it is known of all members together
-        lost = engine.housekeeping.lost.get(engine.planned(query).name)
+        lost = engine.housekeeping.lost_of(query)
         if lost is not None and (position is None or lost > position):
             raise DataError(
                 f"the subscription to {query.name} was too slow: it has elements up to "

@@ -94,6 +94,9 @@ def test_who_is_merged_says_what_it_says_alone(seed: int, tmp_path: Path) -> Non
             if moves:
                 # a member is then where its family is, alone it goes there in the next tick
                 pair.advance(instant)
+        if rnd.random() < 0.2 and not any("//" in text for text in texts):
+            # what is answered anew says otherwise what it fails with
+            pair.both[0].pin("answer", rnd.choice(["recomputed", "incremental", None]))
         for at in range(instant + 1, instant + 1 + rnd.choice([1, 1, 2])):
             for name in ("s", "u", "r"):
                 pair.append(name, rows_of(rnd, name), at)
@@ -141,7 +144,7 @@ def test_a_query_is_merged_when_no_window_has_what_came_before_it() -> None:
     with cqlduck.connect() as con:
         late_pair(con, COUNTED, SUMMED, 7)
         assert set(families_of(con).values()) == {None}
-        assert "it is merged with a with the next tick" in con.explain("b")
+        assert "it is merged with a with one of the next ticks" in con.explain("b")
         assert "it is merged with b" in con.explain("a")
         con.advance(8)
         families = families_of(con)
@@ -222,6 +225,67 @@ def test_what_was_said_before_goes_with_history(bodies: tuple[str, str], tmp_pat
     with cqlduck.connect(tmp_path / "a.duckdb", history="6") as con:
         assert con.changes("b", since=24).fetchall() == last
         assert {name: query.began for name, query in con.queries.items()} == began
+
+
+def test_the_same_words_with_constants_are_merged_too() -> None:
+    """Their constants are the same, so nothing has to be a relation."""
+    with cqlduck.connect() as con:
+        late_pair(con, COUNTED, COUNTED, 6)
+        assert set(families_of(con).values()) == {None}
+        con.execute(f"CREATE CONTINUOUS QUERY other AS {COUNTED.replace('3', '2')}")
+        assert families_of(con)["other"] is not None
+        con.append("s", [(1, 1)], at=8)
+        con.advance(9)
+        con.advance(10)
+        assert (
+            families_of(con)["a"] == families_of(con)["b"] not in (None, families_of(con)["other"])
+        )
+
+
+def test_what_is_said_of_who_stands_still_or_is_pinned() -> None:
+    """What keeps two apart is said, and nothing is promised."""
+    with cqlduck.connect() as con:
+        late_pair(con, COUNTED, SUMMED, 7)
+        con.execute("ALTER CONTINUOUS QUERY b DEACTIVATE")
+        con.advance(9)
+        assert "it is merged with b once b goes on, which stands still" in con.explain("a")
+        con.execute("ALTER CONTINUOUS QUERY b ACTIVATE")
+        con.pin("answer", "incremental", "a")
+        con.advance(11)
+        assert "it is merged with a once nothing of a is pinned" in con.explain("b")
+        con.pin("answer", None, "a")
+        con.advance(12)
+        assert None not in families_of(con).values()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_who_subscribes_too_slowly_hears_of_it_and_nobody_else_does(first: int) -> None:
+    """What a query said before it was merged is its own, and what stands there is no change."""
+    bodies = (
+        "SELECT k, sum(w) AS t FROM r GROUP BY k",
+        "SELECT k, count(*) AS t FROM r GROUP BY k HAVING count(*) <> 5",
+    )
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing, history="4") as con:
+            con.execute(SCRIPT)
+            con.execute(f"CREATE CONTINUOUS QUERY a AS {bodies[0]}")
+            slow = con.subscribe("a")
+            con.append("r", [(1, 5)], at=first)
+            for at in range(first, 24):
+                if at == 3:
+                    quick = con.subscribe("a")
+                if at == 12:
+                    con.execute(f"CREATE CONTINUOUS QUERY b AS {bodies[1]}")
+                if at == 13:
+                    late = con.subscribe("b")
+                if at == 22:
+                    con.append("r", [(1, 1)], at=22)
+                con.advance(at)
+            assert (families_of(con)["b"] is not None) == sharing
+            assert len([row for batch in quick for row in batch.to_pylist()]) == 2
+            assert [row["_ts"] for batch in late for row in batch.to_pylist()] == [22, 22]
+            with pytest.raises(cqlduck.DataError, match="too slow"):
+                list(slow)
 
 
 def test_what_is_answered_anew_is_merged_too() -> None:

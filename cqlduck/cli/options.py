@@ -52,6 +52,8 @@ def existing(database: Path) -> Path:
     Raises:
         DatabaseError: It is not, or another program has made it, and it would be changed.
     """
+    if database.is_dir():
+        raise DatabaseError(f"{database} is a folder", hint="name the file of a database")
     if not database.is_file():
         raise DatabaseError(f"there is no database {database}", hint="cqlduck run makes one")
     try:

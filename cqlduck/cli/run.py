@@ -61,6 +61,8 @@ def run(
     text = applications.read(application)
     settings = chosen(setting or [])
     if drop_zone is not None:
+        if drop_zone.exists() and not drop_zone.is_dir():
+            raise Error(f"{drop_zone} is no folder", hint="a drop zone is a folder of batches")
         if not drop_zone.is_dir() and not follow:
             raise Error(
                 f"there is no drop zone {drop_zone}",

@@ -138,6 +138,8 @@ class Core:
     """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
     unfit: set[str] = field(default_factory=set)
     """The shapes whose constants cannot be a relation."""
+    registering: str = ""
+    """The name of the query that was registered last, or is being registered."""
     meetings: Sequence[Meeting] | None = None
     """Which queries can be merged when they are warm; None if not looked at yet."""
     unmerged: dict[tuple[int, int], str] = field(default_factory=dict)

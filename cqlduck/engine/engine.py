@@ -235,6 +235,7 @@ class Engine(Opening):
         self.streamon.forget(query.name)
         self.caches.forget(query.name)
         self.both.pop(query.name.lower(), None)
+        self.unfit_to_refresh.pop(query.name, None)
 
     def explain(self, query: Query, notes: str = "") -> str:
         """Return the plan of a query, and the statements that run by what is chosen.

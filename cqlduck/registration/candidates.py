@@ -17,6 +17,7 @@ from cqlduck.registration.options import retention_of, sharing_of
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan.warmth import warm_after
 from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import Instant
@@ -232,6 +233,8 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
     )
     if not (one.is_first or since is not None):
         return busy
+    if not one.is_first and _is_merged_later(engine, one):
+        return f"{one.query.name} says the same, but has begun: they are merged when both are warm"
     found = None
     if one.shape.constants:
         if one.shape.key not in engine.unfit:
@@ -244,6 +247,15 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
     elif not one.is_first:
         return busy
     return _compiled(engine, one, since, found)
+
+
+def _is_merged_later(engine: Engine, one: Candidate) -> bool:
+    """Return whether a query says the same as one that has begun, and will be warm as that is."""
+    if one.query.shape is not None or engine.catalogue.readers(one.query):
+        return False
+    known = shape_of(one.query.body, one.shape.key)
+    same = [c.sql for c in known.constants] == [c.sql for c in one.shape.constants]
+    return same and warm_after(engine.incremental(one.query).plan) is not None
 
 
 def _compiled(
@@ -273,7 +285,11 @@ def _compiled(
 def family_name(engine: Engine) -> str:
     """Return a name for a family that is being made."""
     number = 1
-    while not all(is_unused(engine, name.format(number)) for name in (FAMILY, CONSTANTS)):
+    taken = engine.registering.lower()
+    while not all(
+        is_unused(engine, name.format(number)) and name.format(number) != taken
+        for name in (FAMILY, CONSTANTS)
+    ):
         number += 1
     return FAMILY.format(number)
 

@@ -335,6 +335,7 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     answers.drop_member(base, member, keep_log=keep_log)
     catalog_rows.delete(base, member)
     known.remove(member)
+    engine.housekeeping.lost.pop(member.name, None)
     rest = known.members_of(family)
     constants = known.constants_of(family)
     if not rest:

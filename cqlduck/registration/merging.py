@@ -68,21 +68,36 @@ def said(engine: Engine, query: Query) -> str:
         engine: The engine.
         query: A query that has a plan of its own.
     """
-    for (number, other), why in engine.unmerged.items():
+    for (number, its), why in engine.unmerged.items():
         if query.number == number:
             running = engine.catalogue.running
-            host = next((one.name for one in running if one.number == other), None)
+            host = next((one.name for one in running if one.number == its), None)
             if host is not None:
                 return f"it is not merged with {host}: {why}"
     found = [one for one in _known(engine) if query.name in (one.query, one.host)]
     if not found:
         return ""
     one = min(found, key=lambda meeting: meeting.at)
-    other_name = one.host if one.query == query.name else one.query
-    when = "with the next tick"
+    other = _running(engine, one.host if one.query == query.name else one.query)
+    assert other is not None
     if query.frontier is None or query.frontier < one.at:
         when = f"when it no longer shows when they began, at {engine.shown(one.at)}"
-    return f"it is merged with {other_name} {when}"
+        return f"it is merged with {other.name} {when}"
+    why = _apart(engine, query, other)
+    return f"it is merged with {other.name} {why or 'with one of the next ticks'}"
+
+
+def _apart(engine: Engine, *both: Query) -> str:
+    """Return in words what has to be otherwise before two warm queries are merged, or nothing."""
+    for one in both:
+        members = engine.catalogue.members_of(one)
+        if any(each.state != "active" for each in (one, *members)):
+            return f"once {one.name} goes on, which stands still"
+        if engine.streamon.executor.has_wishes(one.name):
+            return f"once nothing of {one.name} is pinned"
+    if both[0].frontier != both[1].frontier:
+        return "once both have one frontier"
+    return ""
 
 
 def _known(engine: Engine) -> Sequence[Meeting]:
@@ -148,16 +163,8 @@ def _can_meet(engine: Engine, query: Query, host: Query, at: Instant) -> bool:
     """Return whether two queries are warm and at one frontier, and nothing keeps them apart."""
     if query.frontier is None or query.frontier != host.frontier or query.frontier < at:
         return False
-    executor = engine.streamon.executor
-    members_of = engine.catalogue.members_of
-    return all(
-        one.state == "active"
-        and one.begin_instant is not None
-        and one.amend_from is None
-        and not executor.has_wishes(one.name)
-        and all(member.state == "active" for member in members_of(one))
-        for one in (query, host)
-    )
+    begun = all(q.begin_instant is not None and q.amend_from is None for q in (query, host))
+    return begun and not _apart(engine, query, host)
 
 
 def _try_merge(engine: Engine, query: Query, host: Query) -> None:
@@ -225,9 +232,7 @@ def _move(engine: Engine, family: Query, source: Query, shown: _Shown) -> None:
         return
     for member in engine.catalogue.members_of(source):
         _move_over(engine, family, member, shown.of(source, member))
-    lost = engine.housekeeping.lost.get(source.name)
     families.end(engine, source)
-    _note_lost(engine, family, lost)
 
 
 def _found(engine: Engine, query: Query, host: Query) -> Widening:
@@ -306,7 +311,6 @@ def _enter(engine: Engine, family: Query, query: Query, shown: _Shown) -> None:
     inspection.refresh(base, engine.catalogue, query)
     engine.compiled.pop(query.name.lower())
     house.dropped(query)
-    _note_lost(engine, family, house.lost.pop(query.name, None))
     engine.output_buffer.store(query)
     families.register(engine, family, member)
 
@@ -324,6 +328,9 @@ def _move_over(engine: Engine, family: Query, query: Query, shown: _Shown) -> No
     member = _member(family, query, shown)
     _compare(engine, family, query, member)
     engine.results.keep(query.changes)
+    lost = engine.housekeeping.lost_of(query)
+    if lost is not None:
+        engine.housekeeping.lost[query.name] = lost
     answers.copy_before(base, query)
     answers.drop_member(base, query, keep_before=True)
     catalog_rows.delete(base, query)
@@ -349,13 +356,6 @@ def _member(family: Query, query: Query, shown: _Shown) -> Query:
         saved=(),
         written=None,
     )
-
-
-def _note_lost(engine: Engine, family: Query, lost: int | None) -> None:
-    """Note that history has let go of an element of who is a member of a family now."""
-    known = engine.housekeeping.lost
-    if lost is not None:
-        known[family.name] = max(lost, known.get(family.name, lost))
 
 
 def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None:

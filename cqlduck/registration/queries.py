@@ -32,6 +32,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
         Error: Of the family, with its place in the query.
     """
     with engine.changing():
+        engine.registering = statement.name
         system.prepare(engine, statement.body)
         refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())

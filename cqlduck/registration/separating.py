@@ -39,7 +39,7 @@ def separate(engine: Engine, member: Query) -> Query:
     # content is read from the stores
     engine.flush(everything=True)
     compiled = engine.recompile(member)
-    lost = engine.housekeeping.lost.get(family.name)
+    lost = engine.housekeeping.lost_of(member)
     families.leave(engine, member, keep_log=True)
     query = dataclasses.replace(
         member,
@@ -50,6 +50,7 @@ def separate(engine: Engine, member: Query) -> Query:
         is_anew=False,
         saved=(),
         written=None,
+        merged_at=None,
     )
     known.add(query)
     # those that read it come after it
