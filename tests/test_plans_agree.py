@@ -109,7 +109,7 @@ def test_an_option_that_is_forced_runs_and_changes_no_answer(name: str, option: 
 
 
 @given(seed=st.integers())
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=fewer_in_ci(5))
 def test_random_options_change_no_answer(seed: int) -> None:
     with cqlduck.connect() as con:
         choices.draw(con, seed, everywhere=True)
