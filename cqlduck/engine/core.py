@@ -146,7 +146,9 @@ class Core:
     """Of queries that could not be merged, by their numbers: why."""
     between_ticks: Callable[[], None] = _nothing
     """What is done before each tick, as a change of its own."""
-    numbers: dict[str, dict[object, int]] = field(default_factory=dict)
+    numbers: dict[str, dict[tuple[tuple[str, ...], Instant | None], int]] = field(
+        default_factory=dict
+    )
     """Of families: the numbers of their members, by what these differ in."""
     _written: Mapping[str, tuple[Steps, int]] = field(default_factory=dict)
     """How many forms each plan had when they were stored last."""

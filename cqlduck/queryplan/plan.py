@@ -19,7 +19,7 @@ from cqlduck.queryplan.model import (
     PlanStatement,
     PlanSynopsis,
 )
-from cqlduck.registration import merging
+from cqlduck.registration import meetings
 from cqlduck.registration.options import options_of
 from cqlduck.registration.prospects import prospect, said
 from cqlduck.rewrite import Compiled
@@ -144,7 +144,7 @@ def _alone(engine: Engine, query: Query) -> str:
         why = f"-- {query.name} has a plan of its own: {found.why}"
     else:
         why = f"-- {query.name} has a plan of its own; created anew {said(engine, found)}"
-    meeting = merging.said(engine, query)
+    meeting = meetings.said(engine, query)
     return f"{why}\n--   {meeting}" if meeting else why
 
 

@@ -17,7 +17,6 @@ from cqlduck.registration.options import retention_of, sharing_of
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.plan.warmth import warm_after
 from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import Instant
@@ -74,7 +73,7 @@ def candidates(
         known = [one for one in known if one.name not in left]
         open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
         open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
-        for query in open_to_it or [*known, *_alike(engine, shape.key)]:
+        for query in open_to_it or [*known, *alike(engine, shape.key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
             if query.name not in left and _is_plain(engine, like, shape):
                 can_be = query.keep == keep and is_first(engine, query)
@@ -128,7 +127,7 @@ def note(engine: Engine, query: Query) -> None:
             engine.shapes.setdefault(shape.key, []).append(query.name.lower())
 
 
-def _alike(engine: Engine, key: str) -> list[Query]:
+def alike(engine: Engine, key: str) -> list[Query]:
     """Return the queries of a shape that have plans of their own."""
     if engine.shapes is None:
         engine.shapes = {}
@@ -233,8 +232,6 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
     )
     if not (one.is_first or since is not None):
         return busy
-    if not one.is_first and _is_merged_later(engine, one):
-        return f"{one.query.name} says the same, but has begun: they are merged when both are warm"
     found = None
     if one.shape.constants:
         if one.shape.key not in engine.unfit:
@@ -247,15 +244,6 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
     elif not one.is_first:
         return busy
     return _compiled(engine, one, since, found)
-
-
-def _is_merged_later(engine: Engine, one: Candidate) -> bool:
-    """Return whether a query says the same as one that has begun, and will be warm as that is."""
-    if one.query.shape is not None or engine.catalogue.readers(one.query):
-        return False
-    known = shape_of(one.query.body, one.shape.key)
-    same = [c.sql for c in known.constants] == [c.sql for c in one.shape.constants]
-    return same and warm_after(engine.incremental(one.query).plan) is not None
 
 
 def _compiled(

@@ -220,7 +220,7 @@ def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, li
     since = member.since
     constants = known.constants_of(family)
     if constants is not None:
-        numbers = _numbers(engine, family)
+        numbers = numbers_of(engine, family)
         values = tuple(constant.sql for constant in shape.constants), since
         number = numbers.get(values)
         if number is None or all(m.member != number for m in known.members_of(family)):
@@ -269,7 +269,7 @@ def register(engine: Engine, family: Query, member: Query) -> None:
     engine.recount()
 
 
-def _numbers(engine: Engine, family: Query) -> dict[object, int]:
+def numbers_of(engine: Engine, family: Query) -> dict[tuple[tuple[str, ...], Instant | None], int]:
     """Return the numbers of the members of a family by constants and beginning."""
     found = engine.numbers.get(family.name)
     if found is None:

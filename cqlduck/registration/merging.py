@@ -14,7 +14,8 @@ The synopses of the family are filled with their content (`state.synopses.fill`)
 gives its own up, its answer is compared with what the family says in its place, tuple by tuple; if
 they differ, as sums of DOUBLEs may in their last digits, all is undone and both keep their plans.
 
-Either may be a family already, whose members differ in no constants. One that has all columns takes
+A family whose members differ in constants takes one that has the constants of a member (`_join`).
+Else either may be a family, whose members differ in none. One that has all columns takes
 the other in; else both give way to a new one, and its members copy what their logs have shown.
 """
 
@@ -22,21 +23,16 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.engine.core import Meeting
 from cqlduck.errors import DatabaseError, Error, first_line
-from cqlduck.registration import families
+from cqlduck.registration import families, meetings
 from cqlduck.registration.candidates import Founding, family_name
-from cqlduck.registration.widening import Widening, is_plain, shown_with
-from cqlduck.rewrite.plan import NEVER
-from cqlduck.rewrite.plan.warmth import warm_after
+from cqlduck.registration.widening import Widening, shown_with
 from cqlduck.rewrite.statements.content import answer_at_rest
-from cqlduck.rewrite.text.time import Instant
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.rewrite.widening import Written
 from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
@@ -54,117 +50,15 @@ class _Differs(Error):
 
 def merge_warm(engine: Engine) -> None:
     """Merge two queries that have become warm, between two ticks: no tick waits for many."""
-    for meeting in _known(engine):
-        query, host = _running(engine, meeting.query), _running(engine, meeting.host)
-        if query is not None and host is not None and _can_meet(engine, query, host, meeting.at):
+    for meeting in meetings.known(engine):
+        query, host = (meetings.running(engine, name) for name in (meeting.query, meeting.host))
+        if (
+            query is not None
+            and host is not None
+            and meetings.can_meet(engine, query, host, meeting)
+        ):
             _try_merge(engine, query, host)
             return
-
-
-def said(engine: Engine, query: Query) -> str:
-    """Return in words with what a query will be merged, or why it was not; nothing if with nothing.
-
-    Args:
-        engine: The engine.
-        query: A query that has a plan of its own.
-    """
-    for (number, its), why in engine.unmerged.items():
-        if query.number == number:
-            running = engine.catalogue.running
-            host = next((one.name for one in running if one.number == its), None)
-            if host is not None:
-                return f"it is not merged with {host}: {why}"
-    found = [one for one in _known(engine) if query.name in (one.query, one.host)]
-    if not found:
-        return ""
-    one = min(found, key=lambda meeting: meeting.at)
-    other = _running(engine, one.host if one.query == query.name else one.query)
-    assert other is not None
-    if query.frontier is None or query.frontier < one.at:
-        when = f"when it no longer shows when they began, at {engine.shown(one.at)}"
-        return f"it is merged with {other.name} {when}"
-    why = _apart(engine, query, other)
-    return f"it is merged with {other.name} {why or 'with one of the next ticks'}"
-
-
-def _apart(engine: Engine, *both: Query) -> str:
-    """Return in words what has to be otherwise before two warm queries are merged, or nothing."""
-    for one in both:
-        members = engine.catalogue.members_of(one)
-        if any(each.state != "active" for each in (one, *members)):
-            return f"once {one.name} goes on, which stands still"
-        if engine.streamon.executor.has_wishes(one.name):
-            return f"once nothing of {one.name} is pinned"
-    if both[0].frontier != both[1].frontier:
-        return "once both have one frontier"
-    return ""
-
-
-def _known(engine: Engine) -> Sequence[Meeting]:
-    """Return which queries can be merged, and from when on."""
-    if engine.meetings is None:
-        engine.meetings = tuple(_meetings(engine))
-    return engine.meetings
-
-
-def _running(engine: Engine, name: str) -> Query | None:
-    """Return a family, or a query with a plan of its own."""
-    known = engine.catalogue
-    found = known.families.get(name.lower()) or known.queries.get(name.lower())
-    return None if found is None or found.family is not None else found
-
-
-def _meetings(engine: Engine) -> Iterator[Meeting]:
-    """Yield which queries can be merged, and from when on: of each kind all with the first one."""
-    near: dict[object, list[Query]] = {}
-    for query in engine.catalogue.running:
-        if _may_meet(engine, query):
-            inputs = frozenset(name.lower() for name in query.inputs)
-            near.setdefault((inputs, query.keep, query.kind), []).append(query)
-    kinds: dict[object, list[Query]] = {}
-    for number, queries in enumerate(near.values()):
-        # the other plan of a query that is answered anew may have to be compiled
-        for query in queries if len(queries) > 1 else ():
-            kept = engine.incremental(query)
-            what = kept.root if kept.outline is None else kept.outline.base
-            kinds.setdefault((number, what), []).append(query)
-    for alike in kinds.values():
-        # a family before those that may join it
-        host, *others = sorted(alike, key=lambda one: (one.shape is None, one.position))
-        first = _warm_from(engine, host) if others else None
-        for query in others:
-            warm = _warm_from(engine, query)
-            may = (query.number, host.number) not in engine.unmerged
-            if may and first is not None and warm is not None:
-                yield Meeting(query.name, host.name, max(first, warm))
-
-
-def _may_meet(engine: Engine, query: Query) -> bool:
-    """Return whether a query, or family, may be merged at all, as it is registered."""
-    known = engine.catalogue
-    if known.readers(query) or not is_plain(query.taken):
-        return False
-    if query.shape is None and not (engine.sharing if query.sharing is None else query.sharing):
-        return False
-    if query.shape is not None and known.constants_of(query) is not None:
-        return False
-    return not any(one.late == "AMEND" or one is known.system for one in known.inputs_of(query))
-
-
-def _warm_from(engine: Engine, query: Query) -> Instant | None:
-    """Return the frontier from which on a query is warm; None if it never is."""
-    reach = warm_after(engine.compiled[query.name.lower()].plan)
-    if reach is None:
-        return None
-    return NEVER if query.since is None else Instant(query.since + reach)
-
-
-def _can_meet(engine: Engine, query: Query, host: Query, at: Instant) -> bool:
-    """Return whether two queries are warm and at one frontier, and nothing keeps them apart."""
-    if query.frontier is None or query.frontier != host.frontier or query.frontier < at:
-        return False
-    begun = all(q.begin_instant is not None and q.amend_from is None for q in (query, host))
-    return begun and not _apart(engine, query, host)
 
 
 def _try_merge(engine: Engine, query: Query, host: Query) -> None:
@@ -188,6 +82,11 @@ def _merge(engine: Engine, query: Query, host: Query) -> None:
     Raises:
         _Differs: It cannot.
     """
+    if engine.catalogue.constants_of(host) is not None:
+        _join(engine, host, query)
+        engine.catalogue.reorder()
+        engine.recount()
+        return
     found = _found(engine, query, host)
     family = host
     if found.made is not None:
@@ -197,6 +96,21 @@ def _merge(engine: Engine, query: Query, host: Query) -> None:
     _move(engine, family, query, _Shown(found.projection, found.selection))
     engine.catalogue.reorder()
     engine.recount()
+
+
+def _join(engine: Engine, family: Query, query: Query) -> None:
+    """Make a query another member of its constants, of which one is warm.
+
+    Raises:
+        _Differs: There is none any more, or the family does not say what the query says.
+    """
+    found = meetings.of_constants(engine, family, query)
+    if found is None:
+        raise _Differs(f"no member of {family.name} has its constants")
+    number, since = found
+    # its row among the constants is that of the other one
+    query = dataclasses.replace(query, since=since)
+    _enter(engine, family, query, _Shown((), ()), number)
 
 
 @dataclass(frozen=True)
@@ -295,14 +209,16 @@ def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
     return family
 
 
-def _enter(engine: Engine, family: Query, query: Query, shown: _Shown) -> None:
-    """Make a query a member of a family that is where the query is.
+def _enter(
+    engine: Engine, family: Query, query: Query, shown: _Shown, number: int | None = None
+) -> None:
+    """Make a query a member of a family that is where the query is, of a number if it has these.
 
     Raises:
         _Differs: The family does not say what the query says.
     """
     base, house = engine.database, engine.housekeeping
-    member = _member(family, query, shown)
+    member = _member(family, query, shown, number)
     _compare(engine, family, query, member)
     engine.results.keep(query.changes)
     engine.erase(query, keep_log=True)
@@ -342,12 +258,12 @@ MAX_COPIED = 1_000_000
 """How many elements of a member are copied at most when its family is merged into another one."""
 
 
-def _member(family: Query, query: Query, shown: _Shown) -> Query:
+def _member(family: Query, query: Query, shown: _Shown, number: int | None = None) -> Query:
     """Return what a query is as a member of a family into which it is merged."""
     return dataclasses.replace(
         query,
         family=family.name,
-        member=None,
+        member=number,
         projection=shown.columns,
         selection=shown.selection,
         merged_at=family.frontier,
