@@ -126,7 +126,8 @@ def measured(
     medians = [statistics.median(one.ticks) for one in (*together, alone)]
     cells = [f"{1000 * medians[0]:.1f} ms"]
     cells += [f"{median / medians[0]:.1f}" for median in medians[1:]]
-    cells += [f"{1000 * together[-1].registered:.1f} ms", f"{1000 * alone.registered:.1f} ms"]
+    registered = (together[-1].registered, alone.registered)
+    cells += ["" if one_by_one else f"{1000 * seconds:.1f} ms" for seconds in registered]
     for one in (*together, alone):
         one.con.close()
     return cells
