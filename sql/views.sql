@@ -53,7 +53,7 @@ SELECT q.* REPLACE (
     END AS frontier,
     CASE
         -- as long as it has a log of its own
-        WHEN f.name IS NULL OR q.merged_at >= f.history_from THEN q.history_from
+        WHEN f.name IS NULL OR q.merged_at >= coalesce(f.history_from, q.merged_at) THEN q.history_from
         WHEN q.since IS NULL OR f.history_from > q.since THEN f.history_from
     END AS history_from
 )

@@ -37,7 +37,7 @@ def bound_history(family: Query, member: Query) -> None:
     Also of one that stands still: its log is that of the family, behind the one that it had.
     """
     history, since = family.history_from, member.since
-    if member.merged_at is not None and history is not None and history <= member.merged_at:
+    if member.merged_at is not None and (history is None or history <= member.merged_at):
         return
     is_before = history is not None and since is not None and history <= since
     member.history_from = None if is_before else history

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from counts import fewer_in_ci
 from stops import Stopped, Stops
@@ -274,6 +275,51 @@ def test_what_is_said_of_who_stands_still_or_is_pinned() -> None:
         assert "it is merged with a once nothing of a is pinned" in con.explain("b")
         con.pin("answer", None, "a")
         con.advance(12)
+        assert None not in families_of(con).values()
+
+
+def test_who_joins_a_family_keeps_the_bound_of_its_own_history(tmp_path: Path) -> None:
+    """A family that began later has let go of nothing yet."""
+    path, asked = tmp_path / "a.duckdb", "the history of a begins at"
+    with cqlduck.connect(path, history="4") as con:
+        late_pair(con, COUNTED, COUNTED, 3)
+        for at in range(4, 20):
+            if at == 12:
+                con.execute(f"CREATE CONTINUOUS QUERY b AS {COUNTED}")
+            con.append("s", [(1, at)], at=at)
+            con.advance(at)
+            start = con.engine.query("a").history_from
+            assert at < 9 or (start is not None and start >= at - 6), at
+            if families_of(con)["a"] is not None:
+                break
+        assert families_of(con)["a"] is not None
+        assert con.engine.planned(con.engine.query("a")).history_from is None
+        with pytest.raises(cqlduck.DataError, match=asked):
+            con.as_of("a", 2)
+    with cqlduck.connect(path, history="4") as con, pytest.raises(cqlduck.DataError, match=asked):
+        con.as_of("a", 2)
+
+
+def test_a_merge_without_room_stops_no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both keep their plans, and it is not tried again."""
+
+    def full(*_: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: no room")
+
+    with cqlduck.connect() as con:
+        late_pair(con, COUNTED, SUMMED, 7)
+        with monkeypatch.context() as patch:
+            patch.setattr("cqlduck.state.answers.begin_with", full)
+            con.advance(8)
+        con.append("s", [(1, 1), (1, 2)], at=9)
+        con.advance(10)
+        assert set(families_of(con).values()) == {None}
+        assert "it is not merged with a: Out of Memory Error" in con.explain("b")
+        con.execute("DROP CONTINUOUS QUERY b")
+        con.execute(f"CREATE CONTINUOUS QUERY b AS {SUMMED}")
+        for at in range(11, 18):
+            con.append("s", [(1, at)], at=at)
+            con.advance(at)
         assert None not in families_of(con).values()
 
 

@@ -71,6 +71,12 @@ def _try_merge(engine: Engine, query: Query, host: Query) -> None:
     except _Differs as error:
         engine.unmerged[pair] = error.message
         log.debug("%s keeps its own plan beside %s: %s", *names, error.message)
+    except (duckdb.Error, DatabaseError) as error:
+        if isinstance(error, DatabaseError) and not machine.is_told(error):
+            raise  # an interruption
+        # ticks can do without
+        engine.unmerged[pair] = first_line(error)
+        log.warning("%s keeps its own plan beside %s: %s", *names, first_line(error))
     else:
         log.info("%s is computed together with %s from now on", *names)
     engine.meetings = None
@@ -293,4 +299,4 @@ def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None
         f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0) AS differing"
     )
     if count:
-        raise _Differs(f"{count} tuples of its answer differ in their last digits")
+        raise _Differs(f"{count} tuples of its answer differ in their last digits, or otherwise")
