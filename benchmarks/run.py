@@ -43,7 +43,7 @@ STEADY = ("a", "c")
 """Those that run many ticks."""
 
 TICKS = {100_000: 10, 10_000: 30, 100: 60}
-SMOKE_SIZES = {"windows": [70_000], "nexmark": [250_000]}
+SMOKE_SIZES = {"windows": [30_000], "nexmark": [80_000]}
 """More than the longest window, and no whole number of batches."""
 
 SMOKE_TICKS = {1_000: 3, 100: 3}

@@ -156,7 +156,7 @@ class Connection:
         self._sees_variables = settings.variables
         self._meter = Meter(settings.progress)
         self._ahead: Ahead | None = None
-        self._reader = Reader(self._own, sees_variables=settings.variables)
+        self._reader = Reader(self._own, self._meter, sees_variables=settings.variables)
         if self.drop_zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
             from cqlduck.sources.follow import reading_ahead
@@ -295,6 +295,7 @@ class Connection:
                 text,
                 arguments.parameters(parameters),
                 lambda named: self._frames(named, frame),
+                self._reader.bring_up,
             )
         except Error as error:
             if error.text == text and error.offset is not None:
@@ -495,6 +496,8 @@ class Connection:
             known = engine.catalogue.inputs.get(name.lower())
             text = "" if known is None or known.query is None else known.query
             frames = self._frames(text, sys._getframe(1))
+            with held, engine.opened():
+                self._reader.bring_up(engine.behind())
             with held, readable(engine.database.connection, frames), engine.changing():
                 # its query may read whatever there is
                 engine.reading(everything=True)
@@ -627,9 +630,7 @@ class Connection:
         """
         engine = self._engine
         with engine.opened():
-            found = engine.query(query)
-            engine.refuse_failed(found)
-            return self._reader.table(found)
+            return self._reader.table(engine.query(query))
 
     def arrow(self, query: str) -> pa.Table:
         """Return the answer at the frontier as an Arrow table, which `table` takes longer to give.
@@ -642,9 +643,7 @@ class Connection:
             NotSupportedError: A VARIANT holds an INTERVAL or a BIT, which Arrow's has no type for.
         """
         with self._open() as engine:
-            found = engine.query(query)
-            engine.refuse_failed(found)
-            return self._reader.arrow(found)
+            return self._reader.arrow(engine.query(query))
 
     def as_of(self, query: str, t: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer at an instant of kept history.
@@ -686,7 +685,7 @@ class Connection:
             QueryError: After what was emitted: the query failed, or one that it reads.
         """
         with self._open() as engine:
-            found = engine.query(query)
+            found = self._reader.up_to_date(engine.query(query))
             position = found.frontier if since is None else moments.instant(engine, since)
             self._reader.refuse_before_history(found, position)
         return Subscription(
@@ -838,6 +837,7 @@ class Connection:
         """
         self._engine.refuse_in_listener("snapshot()")
         with self._open() as engine:
+            self._reader.bring_up(engine.behind())
             engine.reading(everything=True)
             return snapshot.write(engine.database, path)
 

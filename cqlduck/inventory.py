@@ -112,6 +112,8 @@ class Query(Entry):
         state: active, inactive, failed, expired, or 'waits for function f'.
         began: Its first instant, or None if it has not begun.
         frontier: The instant up to which its answer is final, or None.
+        read: 'later' if it is answered when somebody reads it, or None.
+        answer_instant: If it is, the instant at which its view shows the answer, or None.
         inputs: The streams, relations and queries that it reads.
         keep: How long its changes are kept, or None for the setting `history`.
         weight: How important it is beside the others, 1.0 by default.
@@ -123,6 +125,8 @@ class Query(Entry):
     state: str
     began: Instant | None
     frontier: Instant | None
+    read: str | None
+    answer_instant: Instant | None
     inputs: tuple[str, ...]
     keep: str | None
     weight: float
@@ -238,7 +242,11 @@ def queries(engine: Engine) -> Inventory[Query]:
                 kind=query.kind,
                 state=query.state,
                 began=instants.public(clock, query.begin_instant),
-                frontier=instants.public(clock, query.frontier),
+                frontier=instants.public(clock, query.closed_to),
+                read="later" if query.is_deferred else None,
+                answer_instant=instants.public(
+                    clock, query.frontier if query.is_deferred else None
+                ),
                 inputs=query.inputs,
                 keep=query.keep,
                 weight=query.weight,

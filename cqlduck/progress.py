@@ -88,7 +88,8 @@ class Progress:
 
     def _gone(self, name: str, start: Instant | None) -> float | None:
         query = self.catalogue.queries[name]
-        goal = self.target(query)
+        # one that is deferred stays behind
+        goal = None if query.is_deferred else self.target(query)
         start = self.begins(query) if start is None else start
         if start is None or goal is None or goal <= start:
             return None

@@ -6,7 +6,7 @@ result can be read while a tick runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
+from cqlduck.meter import Meter
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
@@ -31,19 +32,40 @@ class Reader:
 
     Args:
         engine: The engine.
+        meter: Shows how far long reads are.
         sees_variables: Whether what is made of a relation may name variables of the caller.
     """
 
-    def __init__(self, engine: Engine, *, sees_variables: bool) -> None:
+    def __init__(self, engine: Engine, meter: Meter, *, sees_variables: bool) -> None:
         """Read nothing yet."""
         self._engine = engine
+        self._meter = meter
         self._sees_variables = sees_variables
         self._counts: dict[str, int] = {}
         """Of queries: how many rows their answers had when they were read last."""
 
+    def bring_up(self, queries: Sequence[Query]) -> None:
+        """Bring deferred queries to where ticks would have brought them."""
+        if queries:
+            with self._meter.during(f"bring {queries[0].name} up to date"):
+                self._engine.bring_up(queries)
+
+    def up_to_date(self, query: Query) -> Query:
+        """Return a query that is up to date."""
+        if query.promised is None:
+            return query
+        self.bring_up([query])
+        # if a tick was undone, the catalogue was read again
+        return self._engine.query(query.name)
+
     def table(self, query: Query) -> duckdb.DuckDBPyRelation:
-        """Return the answer at the frontier; of a query that yields a stream, its elements."""
-        engine = self._engine
+        """Return the answer at the frontier; of a query that yields a stream, its elements.
+
+        Raises:
+            QueryError: The query failed, or one that it reads.
+        """
+        engine, query = self._engine, self.up_to_date(query)
+        engine.refuse_failed(query)
         is_stream = query.kind == "stream"
         is_large = is_stream or self._is_large(query)
         engine.reading(is_large=is_large, answers=(query,))
@@ -59,9 +81,11 @@ class Reader:
         """Return the answer at the frontier as an Arrow table.
 
         Raises:
+            QueryError: The query failed, or one that it reads.
             NotSupportedError: A VARIANT holds what Arrow's has no type for.
         """
-        engine = self._engine
+        engine, query = self._engine, self.up_to_date(query)
+        engine.refuse_failed(query)
         is_large = self._is_large(query)
         engine.reading(is_large=is_large, answers=(query,))
         stamp = ("_ts",) if query.kind == "stream" else ()
@@ -92,6 +116,8 @@ class Reader:
         """
         engine = self._engine
         instant = moments.instant(engine, t)
+        if query.frontier is not None and instant > query.frontier:
+            query = self.up_to_date(query)
         if query.frontier is None or instant > query.frontier:
             engine.refuse_failed(query)
             raise DataError(
@@ -108,6 +134,7 @@ class Reader:
         engine = self._engine
         since, until = (None if t is None else moments.instant(engine, t) for t in (since, until))
         self.refuse_before_history(query, since)
+        query = self.up_to_date(query)
         engine.reading()
         sql = selects.of_changes(engine, query, since, until)
         if not engine.is_lasting(query) or query.frontier is None:
@@ -140,7 +167,7 @@ class Reader:
         """
         engine = self._engine
         with engine.database.interrupts.deferred, engine.lock:
-            query = engine.query(name)
+            query = self.up_to_date(engine.query(name))
             if query.frontier is None or (position is not None and query.frontier <= position):
                 engine.refuse_failed(query)
                 return [], position
@@ -205,6 +232,7 @@ class Reader:
         is_query = is_select(text)
         with engine.database.interrupts.deferred:
             with engine.opened():
+                self.bring_up(engine.behind_in(text))
                 known, lower = engine.catalogue.queries, text.lower()
                 shown = [q for name, q in known.items() if name in lower]
                 engine.reading(everything=True, answers=shown)

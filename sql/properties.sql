@@ -49,6 +49,8 @@ FROM (
         'Whether the answer goes on; an inactive query stands still at its frontier.'),
     ('query', 'keep', NULL, 'from the next tick',
         'How long its changes are kept, or unbounded; without a value the setting history says it.'),
+    ('query', 'read', NULL, 'from the next tick',
+        'With later, it is answered when somebody reads it, and not in each tick.'),
     ('query', 'sharing', NULL, 'at once',
         'Whether it may be computed by one plan with others; without a value the setting sharing said it.'),
     ('query', 'weight', '1', 'from the next tick',
@@ -93,10 +95,11 @@ WHERE NOT EXISTS (SELECT 1 FROM cql_state.settings WHERE name = 'time')
 UNION ALL
 SELECT
     'query', position, name,
-    unnest(['active', 'keep', 'sharing', 'weight']),
+    unnest(['active', 'keep', 'read', 'sharing', 'weight']),
     unnest([
         CAST(state = 'active' OR state LIKE 'waits %' AS VARCHAR),
         keep,
+        CASE WHEN is_deferred THEN 'later' END,
         CAST(sharing AS VARCHAR),
         regexp_replace(CAST(weight AS VARCHAR), '\.0$', '')
     ])

@@ -28,7 +28,8 @@ SELECT r.* REPLACE (
     CASE WHEN m.moved IS NULL THEN r.begin_instant ELSE m.moved[2] END AS begin_instant,
     CASE WHEN m.moved IS NULL THEN r.frontier ELSE m.moved[3] END AS frontier,
     CASE WHEN m.moved IS NULL THEN r.answer_instant ELSE m.moved[4] END AS answer_instant,
-    CASE WHEN m.moved IS NULL THEN r.history_from ELSE m.moved[5] END AS history_from
+    CASE WHEN m.moved IS NULL THEN r.history_from ELSE m.moved[5] END AS history_from,
+    CASE WHEN m.moved IS NULL THEN r.promised ELSE m.moved[6] END AS promised
 )
 FROM cql_state.query_rows AS r
 LEFT JOIN (
@@ -119,7 +120,7 @@ SELECT
     q.kind,
     q.state,
     cql_state.shown(q.begin_instant) AS began,
-    cql_state.shown(q.frontier) AS frontier,
+    cql_state.shown(coalesce(q.promised, q.frontier)) AS frontier,
     q.inputs,
     q.column_names AS columns,
     q.column_types AS types,
@@ -127,11 +128,13 @@ SELECT
     q.error,
     q.body AS query,
     q.family,
-    q.weight
+    q.weight,
+    cql_state.shown(q.frontier) AS answer_instant,
+    CASE WHEN q.is_deferred THEN 'later' END AS read
 FROM cql_state.queries AS q
 WHERE q.shape IS NULL
 ORDER BY q.position;
-COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others.';
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others. One that is read later is answered when somebody reads it: its view shows the answer at answer_instant, and a read by cqlduck that at the frontier; of others both are equal.';
 
 CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT

@@ -93,6 +93,9 @@ class Query:
     unless these are called alike; and `selection` those that are true in all tuples that it shows.
     `merged_at` is the instant at which a member was merged into its family that had a plan of its
     own until then: up to it the member has a log of its own, as long as history goes so far back.
+
+    `is_deferred` is whether the query is answered when somebody reads it, and not in each tick.
+    `promised` is how far it is behind then: the instant to which ticks would have brought it.
     """
 
     position: int
@@ -125,6 +128,8 @@ class Query:
     selection: tuple[str, ...] = ()
     is_anew: bool = False
     merged_at: Instant | None = None
+    is_deferred: bool = False
+    promised: Instant | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -143,6 +148,11 @@ class Query:
         """Whether a member has a log from before it was merged, into which its history reaches."""
         at, history = self.merged_at, self.history_from
         return at is not None and (history is None or history <= at)
+
+    @property
+    def closed_to(self) -> Instant | None:
+        """The instant up to which whoever asks gets the answer."""
+        return self.frontier if self.promised is None else self.promised
 
     @property
     def answer(self) -> str:
@@ -379,6 +389,8 @@ class Catalogue:
     def turn(self, query: Query, state: str) -> None:
         """Let a query be in a state from now on: active, inactive, failed, expired, or waiting."""
         query.state = state
+        if state != "active":
+            query.promised = None
         self._forget_readings()
 
     def readers_of(self, thing: Input | Query) -> list[Query]:

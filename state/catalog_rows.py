@@ -41,7 +41,7 @@ MOVING = {
         "taken_batch",
         "taken_rows",
     ),
-    "queries": ("begin_instant", "frontier", "answer_instant", "history_from"),
+    "queries": ("begin_instant", "frontier", "answer_instant", "history_from", "promised"),
 }
 """What ticks move, in the order in which a tick's row lists it after the position."""
 
@@ -60,6 +60,7 @@ _MUTABLE = {
         "weight",
         "sharing",
         "is_anew",
+        "is_deferred",
     ),
 }
 """What changes of inputs and queries."""

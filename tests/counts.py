@@ -1,7 +1,7 @@
 """How many cases a test takes.
 
 A property whose generator stands in `test_many_cases` is run there on thousands (`make long`). In
-CI, where the same cases come each time, it takes a fifth of what it takes elsewhere, and of the
+CI, where the same cases come each time, it takes a seventh of what it takes elsewhere, and of the
 costliest tests of many cases each n-th one runs, see `EACH`.
 """
 
@@ -22,7 +22,7 @@ def fewer_in_ci(count: int) -> int:
     Args:
         count: How many it takes elsewhere: on a developer's machine, and against mutants.
     """
-    return max(LEAST, count // 5) if in_ci() else count
+    return max(LEAST, count // 7) if in_ci() else count
 
 
 def some_in_ci(items: Sequence[Item], each: int) -> Sequence[Item]:

@@ -103,6 +103,7 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 FAMILIES = "test_families.py::test_"
 MERGING = "test_merging.py::test_"
+DEFERRED = "test_deferred.py::test_"
 WIDENING = "test_widening.py::test_"
 
 ANEW = "test_answers_anew.py::test_"
@@ -616,13 +617,35 @@ MUTANTS: tuple[Mutant, ...] = (
          MERGING + "when_a_query_is_warm_its_plan_says"),
     ),
     *_of(
+        "cqlduck/engine/deferral.py",
+        ("what a deferred query may leave unread has no bound",
+         "return self.unread(query) <= self._most_unread(query)", "return True",
+         DEFERRED + "it_leaves_no_more_unread_than_it_keeps"),
+        ("what a deferred query has promised is lost with the first of several ticks",
+         "if query.frontier < query.promised:", "if False:",
+         DEFERRED + "killed_while_it_is_read_it_goes_on"),
+    ),
+    *_of(
+        "cqlduck/engine/catching_up.py",
+        ("who reads a deferred query does not have those below it answered",
+         "for one in (*wanted, *below)", "for one in wanted",
+         DEFERRED + "who_reads_has_it_answered"),
+    ),
+    *_of(
+        "cqlduck/engine/ticking.py",
+        ("a relation does not close where a deferred query waits",
+         "self._close_relations(active, until, bound)",
+         "self._close_relations(going, until, bound)",
+         DEFERRED + "relations_close_in_ticks_that_do_not_answer_it"),
+    ),
+    *_of(
         "cqlduck/registration/meetings.py",
         ("queries are merged while it shows when they began",
          "yield Meeting(query.name, host.name, at)",
          "yield Meeting(query.name, host.name, NEVER)",
          MERGING + "a_query_is_merged_when_no_window_has_what_came_before_it"),
         ("who is read by others is merged",
-         "if catalogue.readers(query) or not", "if not",
+         "or catalogue.readers(query) or not", "or not",
          MERGING + "who_cannot_be_merged_keeps_its_plan"),
     ),
     *_of(

@@ -89,7 +89,7 @@ def test_killed_again_and_again_it_ends_as_if_undisturbed(tmp_path):
     subprocess.run(command(tmp_path, "calm.duckdb"), check=True, capture_output=True, timeout=300)
 
     chance, kills = random.Random(11), 0
-    for _ in range(2 if in_ci() else 3):
+    for _ in range(1 if in_ci() else 3):
         process = subprocess.Popen(
             command(tmp_path, "killed.duckdb"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

@@ -209,7 +209,7 @@ class Pair:
                     lambda con, name=name: con.changes(name),
                     lambda con, name=name: con.sql(f"FROM {name}"),
                 ]
-                if not each.sql("FROM cql.queries WHERE error IS NOT NULL").fetchall():
+                if not any(query.error for query in each.queries.values()):
                     asked.append(lambda con, name=name: con.table(name))
             if alone.frontier is not None and alone.began is not None:
                 step = datetime.timedelta(seconds=1) if self.is_wall else 1

@@ -150,7 +150,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[cqlduck.Con
 
 
 @given(**BATCHES)
-@settings(deadline=None, max_examples=settings().max_examples // 20)
+@settings(deadline=None, max_examples=max(1, settings().max_examples // 20))
 def test_no_cut_of_following_changes_what_is_quarantined(
     many: tuple[cqlduck.Connection, Path],
     batches: list[tuple[list[Change], int | None]],

@@ -198,7 +198,7 @@ def test_each_keyword_of_ours_is_met_with_what_was_meant(con, text):
          "there is no option hystory", "did you mean history?", "hystory"),
         ("ALTER CONTINUOUS QUERY q SET (colour = 1)", cqlduck.BindError,
          "there is no option colour",
-             "the options are: history, keep, sharing, weight", "colour"),
+             "the options are: history, keep, read, sharing, weight", "colour"),
         ("CREATE CONTINUOUS QUERY x WITH (keep = '1 day', keep = '2 days') AS SELECT k FROM s",
          cqlduck.ParseError, "the option keep is there twice", "write one of them", "keep = '2"),
         ("CREATE CONTINUOUS QUERY x WITH (history = rtue) AS SELECT k FROM s",

@@ -90,7 +90,7 @@ steps = st.lists(
 
 @pytest.mark.parametrize("on_disk", [False, True])
 @given(body=st.sampled_from(list(BODIES.values())), steps=steps)
-@settings(deadline=None, max_examples=settings().max_examples // 20)
+@settings(deadline=None, max_examples=max(1, settings().max_examples // 20))
 def test_all_or_an_error(
     steps: list[tuple[int, list[int], bool]],
     body: str,

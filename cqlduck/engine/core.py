@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import MAX_TICK, Bounds
+from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import InForce
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import CatalogError, DatabaseError, Error
@@ -117,6 +118,7 @@ class Core:
     streamon: StreaMon = field(init=False)
     system: SystemStream = field(init=False)
     bounds: Bounds = field(init=False)
+    deferral: Deferral = field(init=False)
     settings: InForce = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
@@ -258,6 +260,7 @@ class Core:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
         self.bounds.recount()
         self.progress.recount()
+        self.deferral.recount()
         self.pending.clear()
         self.meetings = None
 
@@ -353,7 +356,7 @@ class Core:
 
     def frontier(self) -> Instant | None:
         """Return the least frontier of the active queries, or None."""
-        known = [q.frontier for q in self.catalogue.queries.values() if q.state == "active"]
+        known = [q.closed_to for q in self.catalogue.queries.values() if q.state == "active"]
         if not known or any(f is None for f in known):
             return None
         return min(f for f in known if f is not None)

@@ -1,12 +1,13 @@
 """The engine: joins the catalogue, the rewriter and the state, and runs ticks.
 
 Its parts, each above the next: this one joins them, keeps the settings and the time, and takes
-elements in; `opening` compiles queries, and those of a database that is opened; `failing` separates
-a query that fails from the others; `ticking` runs ticks; `refreshing` has a query go from one plan
-to the other; `reading` is before every read; `core` is what an engine holds and the frame of every
-change. How registrations change
-is in `registration`, how queries are compiled in `compiler`, how far they can go in `progress`, and
-what is done after a tick, so that nothing grows, in `housekeeping`.
+elements in; `opening` compiles queries, and those of a database that is opened; `catching_up`
+brings queries up to date that are answered when they are read; `failing` separates a query that
+fails from the others; `ticking` runs ticks; `refreshing` has a query go from one plan to the other;
+`reading` is before every read; `core` is what an engine holds and the frame of every change. How
+registrations change is in `registration`, how queries are compiled in `compiler`, how far they can
+go in `progress`, which of them wait to be read in `deferral`, and what is done after a tick, so
+that nothing grows, in `housekeeping`.
 
 The way of a row: a source makes `Arrivals` of it, `accept` has them judged and taken by the input
 buffer; a tick has them settle, and runs the plan of each query up to its goal; what that writes is
@@ -24,6 +25,7 @@ from dataclasses import dataclass, replace
 
 from cqlduck.compiler import Compiler
 from cqlduck.engine.bounds import Bounds
+from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import InForce, Values
 from cqlduck.engine.opening import Opening
 from cqlduck.engine.system import SystemStream
@@ -99,6 +101,7 @@ class Engine(Opening):
         self.bounds = Bounds(
             base, self.catalogue, self.compiled, self.progress, self.input_buffer, self.max_tick
         )
+        self.deferral = Deferral(base, self.catalogue, self.compiled, self.on_tick)
         self.results = Results(base)
         self.housekeeping = Housekeeping(
             base,
@@ -248,9 +251,10 @@ class Engine(Opening):
         """
         planned = self.planned(query)
         forms, chosen = self.streamon.shown.forms(planned.name), self.streamon.notes(planned.name)
-        both = "\n\n".join(filter(None, (chosen, self.why_it_stays(planned), notes)))
-        said = self.compiled[query.planned_by].explain(forms, both)
-        return said if planned is query else f"{families.said(self.catalogue, query)}\n\n{said}"
+        said = (chosen, self.why_it_stays(planned), self.when_it_is_answered(planned), notes)
+        both = "\n\n".join(filter(None, said))
+        plan = self.compiled[query.planned_by].explain(forms, both)
+        return plan if planned is query else f"{families.said(self.catalogue, query)}\n\n{plan}"
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqlduck.engine.failing import Failing
+from cqlduck.engine.catching_up import CatchingUp
 from cqlduck.errors import DatabaseError, Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
@@ -14,7 +14,7 @@ from cqlduck.state.catalog import WAITS, Query
 from cqlduck.state.contents import Frontier
 
 
-class Opening(Failing):
+class Opening(CatchingUp):
     """An engine that compiles queries, and opens those of a database."""
 
     def open_queries(self) -> None:

@@ -59,9 +59,8 @@ class Ticking(Refreshing):
 
     def _behind(self, until: Instant | None) -> bool:
         """Return whether there is something for a tick to do."""
-        goal = self.progress.goal
         running = self.catalogue.running
-        if any(q.state == "active" and goal(q, until, until) is not None for q in running):
+        if any(q.state == "active" and self._has_way(q, until) for q in running):
             return True
         if (
             any(q.state not in ("active", EXPIRED) for q in self.catalogue.queries.values())
@@ -72,6 +71,13 @@ class Ticking(Refreshing):
             thing.kind == "relation" and self._may_close(thing) and self._waits(thing)
             for thing in (*self.catalogue.inputs.values(), *self.catalogue.constants.values())
         )
+
+    def _has_way(self, query: Query, until: Instant | None) -> bool:
+        """Return whether a tick moves an active query, or where ticks would have brought it."""
+        goal = self.progress.goal(query, until, until)
+        if goal is None or not self.deferral.waits(query):
+            return goal is not None
+        return query.promised is None or goal > query.promised
 
     def _waits(self, thing: Input) -> bool:
         """Return whether something is pending in a relation at or before its heartbeat."""
@@ -125,20 +131,26 @@ class Ticking(Refreshing):
         excluded = self.progress.excluded
         running = self.catalogue.running
         active = [q for q in running if q.state == "active" and q.name not in excluded]
+        woken, waiting = self.deferral.woken, self.deferral.waiting(active)
+        going = [q for q in active if q.name not in waiting and (not woken or q.name in woken)]
         with self.database.part("bounds"):
-            targets = {query.name: self.progress.target(query) for query in active}
-            most = self.bounds.until(active, targets)
+            targets = {query.name: self.progress.target(query) for query in going}
+            most = self.bounds.until(going, targets)
         until = bound if most is None or (bound is not None and bound < most) else most
         with self.database.part(INGEST):
             buffered = self._place(targets, until)
         self.streamon.expect(self._taken if most is None else None)
-        with self.database.part("relations"):
-            self._close_relations(active, until, bound)
+        # who is brought up to date goes where ticks have been, and relations have closed
+        reached = None
+        if not woken:
+            with self.database.part("relations"):
+                self._close_relations(active, until, bound)
+            reached = self._promise(active, waiting, until)
         before = [q.frontier for q in active if q.frontier is not None]
         self.prefetcher.tick += 1
         self.tables.made.clear()
         elements, moved = 0, []
-        for query in active:
+        for query in going:
             goal = self.progress.goal(query, until, bound)
             if goal is None:
                 continue
@@ -146,6 +158,7 @@ class Ticking(Refreshing):
             elements += self._advance(query, goal, buffered)
             current.pop()
             moved.append(query)
+            self.deferral.ran(query)
             if query.shape is not None:
                 families.level(self.catalogue, query)
         if self.tables.large:
@@ -154,7 +167,7 @@ class Ticking(Refreshing):
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
         self.streamon.ended(seconds, len(moved))
-        reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
+        reached = max((q.frontier for q in moved if q.frontier is not None), default=reached)
         if reached is not None:
             number, since = self.ticks + len(self._ticked) + 1, min(before, default=None)
             self._ticked.append(
@@ -162,6 +175,19 @@ class Ticking(Refreshing):
             )
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)
+
+    def _promise(
+        self, active: Sequence[Query], waiting: Container[str], until: Instant | None
+    ) -> Instant | None:
+        """Note how far ticks would have brought those that wait; return the greatest of it."""
+        promised: list[Instant] = []
+        for query in active:
+            if query.name in waiting:
+                goal = self.progress.goal(query, until, None)
+                if goal is not None and (query.promised is None or goal > query.promised):
+                    query.promised = goal
+                    promised.append(goal)
+        return max(promised, default=None)
 
     def arrivals_place(self, thing: Input) -> Place:
         """Return where the arrivals of an input are to lie, as far as they can."""

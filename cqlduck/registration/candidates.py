@@ -13,7 +13,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import Error
 from cqlduck.registration.generalizing import Generalized, generalized, is_as, value
 from cqlduck.registration.names import is_unused
-from cqlduck.registration.options import retention_of, sharing_of
+from cqlduck.registration.options import is_deferred, retention_of, sharing_of
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
@@ -91,7 +91,10 @@ def leaving_names(engine: Engine, leaving: Query | None) -> tuple[str, ...]:
 
 def wants_sharing(engine: Engine, statement: CreateQuery) -> bool:
     """Return whether a query that is registered may be computed with others."""
-    wish = sharing_of(dict(statement.options).get("sharing"))
+    options = dict(statement.options)
+    if is_deferred(options.get("read")):
+        return False
+    wish = sharing_of(options.get("sharing"))
     return engine.sharing if wish is None else wish
 
 
@@ -187,7 +190,7 @@ def is_first(engine: Engine, query: Query) -> bool:
     """
     if query.shape is not None or query.state != "active" or not is_new(query):
         return False
-    if query.sharing is False:
+    if query.sharing is False or query.is_deferred:
         return False
     if query.since != since_of(engine, query) or engine.catalogue.readers(query):
         return False

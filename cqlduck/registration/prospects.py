@@ -12,6 +12,7 @@ from cqlduck.registration.candidates import (
     founding,
     wants_sharing,
 )
+from cqlduck.registration.options import is_deferred
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery
@@ -86,7 +87,10 @@ def prospect(
     if is_new and leaving is not None and engine.catalogue.readers(leaving):
         return Prospect(None, None, f"{leaving.name}, in whose place it comes, is read by others")
     if not wants_sharing(engine, statement):
-        return Prospect(None, None, "sharing is off for it")
+        why = "sharing is off for it"
+        if is_deferred(dict(statement.options).get("read")):
+            why = "it is answered when it is read"
+        return Prospect(None, None, why)
     if any(key == "history" for key, _ in statement.options):
         return Prospect(None, None, "it asks for history")
     why = ""

@@ -9,7 +9,14 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration import candidates, families, separating, system
 from cqlduck.registration.names import is_registered, refuse_missing
-from cqlduck.registration.options import assign, retention_of, sharing_of, weight_of
+from cqlduck.registration.options import (
+    assign,
+    defer,
+    is_deferred,
+    retention_of,
+    sharing_of,
+    weight_of,
+)
 from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
@@ -21,7 +28,7 @@ from cqlduck.state import catalog_rows, inspection
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
 
-CHANGEABLE = ("keep", "sharing", "weight")
+CHANGEABLE = ("keep", "read", "sharing", "weight")
 """The options that a query can be given once it is registered."""
 
 
@@ -92,6 +99,10 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
         if sharing is False and query.family is not None:
             query = separating.separate(engine, query)
         query.sharing = sharing
+    if "read" in options:
+        if is_deferred(options["read"]) and query.family is not None:
+            query = separating.separate(engine, query)
+        defer(engine, query, options["read"])
     if "weight" in options:
         query.weight = weight_of(options["weight"])
     if "keep" in options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
@@ -30,6 +31,7 @@ from cqlduck.rewrite.text.statements import (
     Statement,
 )
 from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
+from cqlduck.state.catalog import Query
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
 from cqlduck.state.running import Parameters
@@ -49,6 +51,7 @@ def run(
     text: str,
     parameters: Parameters,
     frames: Callable[[str], Mapping[str, pa.Table]],
+    bring_up: Callable[[Sequence[Query]], None],
 ) -> Rows:
     """Run statements, all of them or none; return the rows of the last one, if it has any.
 
@@ -57,6 +60,7 @@ def run(
         text: The statements.
         parameters: Values for the parameters of a single statement.
         frames: Returns the data frames that a text may read by name.
+        bring_up: Brings queries up to date.
 
     Raises:
         Error: Of the family, with the place in `text`.
@@ -66,6 +70,10 @@ def run(
         raise Error("parameters need a single statement", hint="run the statements one by one")
     result: Rows = None
     with engine.database.interrupts.deferred, engine.opened():
+        # what is registered anew, or set, finds all where ticks would have brought it
+        if behind := engine.behind():
+            sets = not all(map(_sets_nothing, statements))
+            bring_up(behind if sets else engine.behind_in(text))
         named = frames(_queries_read(engine, statements, text))
         with readable(engine.database.connection, named), engine.changing():
             engine.reading(everything=True)
@@ -79,6 +87,20 @@ def run(
                 except RecursionError as error:
                     raise too_deep(text, statement.offset) from error
     return result
+
+
+def _sets_nothing(statement: Statement) -> bool:
+    """Return whether a statement only reads, or gives elements to inputs."""
+    match statement:
+        case Explain() | ExplainCreate() | Show():
+            return True
+        case Dml():
+            return statement.name.lower() not in properties.NAMES
+        case Sql():
+            # what is wrong with it is said where it runs
+            with contextlib.suppress(Error):
+                return plain_sql.reads(statement.text)
+    return False
 
 
 def _queries_read(engine: Engine, statements: Sequence[Statement], text: str) -> str:

@@ -74,6 +74,7 @@ class Option:
 OF_QUERIES: Mapping[str, Option] = {
     "history": Option("duration", ("true", "false")),
     "keep": Option("duration", ("unbounded", DEFAULT)),
+    "read": Option("word", ("later", DEFAULT)),
     "sharing": Option("word", ("true", "false", DEFAULT)),
     "weight": Option("number", (DEFAULT,)),
 }
