@@ -18,8 +18,8 @@ same tuples go to each contestant, tick by tick in turn:
 * **best**, **worst**: the caches that took the least and the most;
 * **adaptive**: as cqlduck runs by default; it may change orders, too.
 
-All answers are compared, and all run in stages. Shown are ratios of medians of the last half of the
-ticks, when windows are full and choices are made.
+All answers are compared, and all are kept up incrementally, in stages. Shown are ratios of medians
+of the last half of the ticks, when windows are full and choices are made.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rich.table import Table
 import cqlduck
 from cqlduck.rewrite.plan.segments import CACHES, Cached, Segment, caching_text, is_laminar
 from cqlduck.rewrite.statements.ordered import JoinCaches
-from cqlduck.streamon.points import NONE, STAGED, STAGES
+from cqlduck.streamon.points import ANSWER, NONE, STAGED, STAGES
 
 TRIED_TICKS = 4
 """How many ticks each set of caches runs first; the first of them makes them."""
@@ -134,6 +134,7 @@ def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) 
     con.execute(work.streams)
     con.execute(work.query)
     con.pin(STAGES, STAGED)
+    con.pin(ANSWER, "incremental")
     if option is not None:
         con.pin(CACHES, option, "q")
     return joins.Contestant(con)

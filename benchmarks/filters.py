@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import joins
 import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
@@ -188,6 +189,8 @@ def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
+BEGIN, END = "<!-- filters -->\n", "<!-- end of filters -->\n"
+
 HEAD = (
     "ticks a phase", "ticks between probes", "phase in probes", "time, × oracle",
     "best fixed order, × adaptive", "worst fixed order, × adaptive", "changes",
@@ -248,14 +251,16 @@ def main() -> None:
     if given.write:
         draw(rows, HERE / "filters.png")
         body = ["| " + " | ".join(row) + " |" for row in (HEAD, ["---:"] * len(HEAD), *table(rows))]
-        (HERE / "ADAPTIVITY.md").write_text(
+        joins.write(
             "# The order of filters while the mix changes\n\n"
             f"`python benchmarks/filters.py --ticks {given.ticks} --periods {given.periods} "
             f"--lines {given.lines} --write`\n\n"
             "Five regular expressions of equal cost over log lines; which of them drops most moves "
             "on at the end of each phase. `filters.py` says what is compared.\n\n"
             + "\n".join(body)
-            + "\n\n![speed over the length of a phase](filters.png)\n"
+            + "\n\n![speed over the length of a phase](filters.png)\n",
+            BEGIN,
+            END,
         )
 
 

@@ -12,9 +12,9 @@ each contestant, tick by tick in turn:
 * **planned**: the default orders, pinned;
 * **best**, **worst**: these orders of each pipeline, pinned.
 
-All answers are compared, and all run in stages, so that orders alone differ. Shown are ratios of
-medians of the last half of the ticks: while windows fill, orders are refuted that are better, so
-the ticks before count for learning only.
+All answers are compared, and all are kept up incrementally, in stages and without caches, so that
+orders alone differ. Shown are ratios of medians of the last half of the ticks: while windows fill,
+orders are refuted that are better, so the ticks before count for learning only.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from rich.table import Table
 
 import cqlduck
 from cqlduck.rewrite.plan.orders import ORDER, order_name
+from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.state.choices import Point
-from cqlduck.streamon.points import PLANNED, STAGED, STAGES
+from cqlduck.streamon.points import ANSWER, NONE, PLANNED, STAGED, STAGES
 
 NAMES = "rstu"
 PAIRS = [*itertools.combinations(range(4), 2)]
@@ -140,6 +141,8 @@ def contestant(stack: contextlib.ExitStack, orders: str | None) -> Contestant:
         con.execute(f"CREATE STREAM {name} (a INTEGER, t INTEGER) TIMESTAMP BY t")
     con.execute(QUERY)
     con.pin(STAGES, STAGED)
+    con.pin(ANSWER, "incremental")
+    con.pin(CACHES, NONE)
     if orders is not None:
         con.pin(ORDER, orders, "q")
     return Contestant(con)
@@ -259,7 +262,8 @@ def write(text: str, begin: str, end: str) -> None:
     path = HERE / "ADAPTIVITY.md"
     whole = path.read_text(encoding="utf-8") if path.exists() else ""
     before, _, after = whole.partition(begin)
-    path.write_text(f"{before.rstrip()}\n\n{begin}{text}{end}{after.partition(end)[2]}")
+    whole = f"{before.rstrip()}\n\n{begin}{text}{end}{after.partition(end)[2]}"
+    path.write_text(whole.lstrip())
 
 
 def main() -> None:

@@ -45,14 +45,20 @@ def has_function(database: Database, name: str) -> bool:
 
 
 def has_views_or_macros(database: Database, known: Iterable[str]) -> bool:
-    """Return whether somebody has made macros, or views besides those of some lower-case names."""
+    """Return whether somebody has made macros, or views besides those of some lower-case names.
+
+    They may be anywhere: in other schemas, in other databases, or temporary.
+    """
+    ours = f"database_name = '{ALIAS}' AND schema_name IN ('cql', 'cql_state')"
     return bool(
         database.value(
-            "SELECT EXISTS (FROM duckdb_views() WHERE database_name = $alias "
-            "AND schema_name = 'main' AND NOT list_contains($known, lower(view_name))) "
-            "OR EXISTS (FROM duckdb_functions() WHERE database_name = $alias "
-            "AND schema_name = 'main' AND function_type LIKE '%macro')",
-            {"alias": ALIAS, "known": list(known)},
+            f"SELECT EXISTS (FROM duckdb_views() WHERE NOT internal AND NOT ({ours}) "
+            f"AND NOT (database_name = '{ALIAS}' AND schema_name = 'main' "
+            "AND list_contains($known, lower(view_name)))) "
+            "OR EXISTS (FROM duckdb_functions() WHERE NOT internal "
+            f"AND function_type LIKE '%macro' AND NOT ({ours}) "
+            "AND NOT (database_name = 'temp' AND starts_with(function_name, '_cql_')))",
+            {"known": list(known)},
         )
     )
 

@@ -279,11 +279,21 @@ def test_a_snapshot_has_it_answered_and_a_closed_file_says_at_which_instant(
         assert sorted(again.table("a").fetchall()) == sorted(again.table("alone").fetchall())
 
 
-def test_who_has_a_view_over_it_reads_it(con: cqlduck.Connection) -> None:
-    con.execute("CREATE VIEW seen AS SELECT sum(v) AS v FROM a")
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [
+        ("CREATE VIEW seen AS {}", "seen"),
+        ("CREATE TEMP VIEW seen AS {}", "seen"),
+        ("CREATE SCHEMA mine; CREATE VIEW mine.x AS {}; CREATE VIEW y AS FROM mine.x", "y"),
+        ("CREATE SCHEMA mine; CREATE MACRO mine.seen() AS TABLE {}", "mine.seen()"),
+        ("CREATE TEMP MACRO seen() AS TABLE {}", "seen()"),
+    ],
+)
+def test_who_has_a_view_over_it_reads_it(con: cqlduck.Connection, made: str, read: str) -> None:
+    con.execute(made.format("SELECT sum(v) AS v FROM cqlduck.main.a"))
     steps(con, range(10, 13))
     assert behind(con) == ["a", "b"]
-    assert con.sql("FROM seen").fetchall() == con.sql("SELECT sum(v) FROM alone").fetchall()
+    assert con.execute(f"FROM {read}").fetchall() == con.sql("SELECT sum(v) FROM alone").fetchall()
 
 
 @pytest.mark.parametrize(

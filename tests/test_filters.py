@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import weakref
 from collections import Counter
 from dataclasses import replace
@@ -23,6 +24,7 @@ from cqlduck.rewrite.plan.orders import FILTERS, Site
 from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
+from cqlduck.state.observations import CONFIRMED
 from cqlduck.state.probing import Found, Profiled, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
@@ -292,6 +294,37 @@ def test_an_order_that_turns_out_slower_is_taken_back_until_rates_move() -> None
     for _ in range(3):
         ticks.probed({0b110: 250, 0b100: 250}, EQUAL)
     assert ticks.run(3, 3e-6) == "3 1 2"
+
+
+def test_an_order_that_the_mix_made_slower_is_compared_under_that_mix() -> None:
+    """What takes longer than the order before, of other tuples, may still be the better one."""
+    ticks = Ticks()
+    ticks.run(5, 1e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(1 + CONFIRMING_TICKS, 2e-6) == "3 1 2"
+    assert ticks.run(1, 5e-6) == WRITTEN
+    assert ticks.policy.decided() == []
+    assert ticks.run(CONFIRMING_TICKS - 1, 5e-6) == WRITTEN
+    assert ticks.run(1, 2e-6) == "3 1 2"
+    reason = ticks.proposals[-1].reason
+    assert "the mix had changed: an element takes 5.00 µs with the one before now" in reason
+    (seen,) = ticks.policy.decided()
+    assert (seen.option, seen.outcome) == ("3 1 2", CONFIRMED)
+    assert (seen.before, seen.measured) == pytest.approx((5e-6, 2e-6))
+    assert ticks.run(20, 2e-6) == "3 1 2"
+
+
+def test_a_comparison_under_the_new_mix_survives_a_restart() -> None:
+    for now, wanted in ((5e-6, "3 1 2"), (2e-6, WRITTEN)):
+        ticks = Ticks()
+        ticks.run(5, 1e-6)
+        ticks.probed(DROPPED_BY_THIRD, EQUAL)
+        ticks.run(1 + CONFIRMING_TICKS, 2e-6)
+        assert ticks.run(2, now) == WRITTEN
+        state = json.loads(json.dumps(ticks.policy.state()))
+        ticks.policy = FilterOrder(Budget())
+        ticks.policy.restore(state)
+        assert ticks.run(CONFIRMING_TICKS, now) == wanted
 
 
 def test_ticks_of_another_size_confirm_and_refute_nothing() -> None:

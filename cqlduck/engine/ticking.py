@@ -140,13 +140,14 @@ class Ticking(Refreshing):
         with self.database.part(INGEST):
             buffered = self._place(targets, until)
         self.streamon.expect(self._taken if most is None else None)
+        moving = going if woken else active
+        stood = [q.closed_to if q.name in waiting else q.frontier for q in moving]
         # who is brought up to date goes where ticks have been, and relations have closed
         reached = None
         if not woken:
             with self.database.part("relations"):
                 self._close_relations(active, until, bound)
             reached = self._promise(active, waiting, until)
-        before = [q.frontier for q in active if q.frontier is not None]
         self.prefetcher.tick += 1
         self.tables.made.clear()
         elements, moved = 0, []
@@ -169,7 +170,8 @@ class Ticking(Refreshing):
         self.streamon.ended(seconds, len(moved))
         reached = max((q.frontier for q in moved if q.frontier is not None), default=reached)
         if reached is not None:
-            number, since = self.ticks + len(self._ticked) + 1, min(before, default=None)
+            number = self.ticks + len(self._ticked) + 1
+            since = min((at for at in stood if at is not None), default=None)
             self._ticked.append(
                 catalog_rows.Ticked(number, since, reached, len(moved), elements, seconds)
             )

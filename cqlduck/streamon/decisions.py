@@ -41,6 +41,8 @@ class Switch:
         expected: What an element is expected to take with it, if that is known.
         statistics: Under which statistics it was chosen.
         costs: What options cost under these, by the model.
+        doubted: What an element took with it when that was more than with the one before. This one
+            runs again then, to be compared with it under the mix that there is now.
     """
 
     before: str
@@ -50,6 +52,12 @@ class Switch:
     expected: float | None = None
     statistics: tuple[float, ...] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
+    doubted: float | None = None
+
+    @property
+    def running(self) -> str:
+        """The option that runs."""
+        return self.after if self.doubted is None else self.before
 
 
 def size_class(elements: int) -> int:

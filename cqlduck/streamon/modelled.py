@@ -3,7 +3,10 @@
 The cost of an order, or of a cache, is modelled from what probes find, so none has to run to be
 known. An option runs only if it is expected to save enough of what the statements take that it
 changes. It is then confirmed: if the next ticks take longer than the last ones with the old option,
-that one comes back, and is not left for the same option until what was found has moved by `MOVED`.
+that one comes back. But an option is looked for when the mix of tuples changes, and then the last
+ones before say nothing of the old option any more: so the next ticks with it decide. If they take
+clearly longer, the new one runs again. If not, the old one is not left for the same option until
+what was found has moved by `MOVED`.
 
 In the paper each dropped tuple is profiled with probability p. Here a probe is a statement, which
 costs a millisecond or more however few tuples there are; how often one runs is what the budget
@@ -20,7 +23,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from cqlduck.state.observations import CONFIRMED, RETURNED, STAYS, UNDECIDED, Observation
@@ -200,15 +203,16 @@ class Modelled(Policy):
         if facts.elements is None or not (self.is_due or self._switch is not None):
             return None
         mine, size = self._of(facts.elements), size_class(facts.elements)
-        if self._switch is not None and self._switch.after != now:
+        if self._switch is not None and self._switch.running != now:
             # it was undone with its tick, or somebody has chosen another one
             self._switch, self.is_due = None, True
         if self._switch is not None:
             if self._switch.size != size or mine.runs(now) < CONFIRMING_TICKS:
                 return None
-            returns = self._confirm(self._switch, mine.median(now))
-            if returns is not None:
-                return returns
+            decide = self._confirm if self._switch.doubted is None else self._settle
+            other = decide(self._switch, mine.median(now))
+            if other is not None:
+                return other
         if not self.is_due:
             return None
         self.is_due = False
@@ -281,26 +285,45 @@ class Modelled(Policy):
     def _confirm(self, switch: Switch, taken: float | None) -> Proposal | None:
         """Note what the new option takes; return the one before if that took clearly less."""
         self._switch = None
-        has_erred = bool(taken and switch.seconds and taken > TOLERANCE * switch.seconds)
+        if not (taken and switch.seconds and taken > TOLERANCE * switch.seconds):
+            self._note(switch, CONFIRMED, switch.seconds, taken)
+            return None
+        self._switch = replace(switch, doubted=taken)
+        self._usual.clear()
+        for known in self._known.values():
+            known.seconds.pop(switch.before, None)
+        reason = _erred(switch, taken)
+        return Proposal(switch.before, False, reason, taken, switch.seconds, returns=True)
+
+    def _settle(self, switch: Switch, taken: float | None) -> Proposal | None:
+        """Note what the old option takes now; return the new one if that took clearly less."""
+        self._switch = None
+        assert switch.doubted is not None
+        if taken and taken > TOLERANCE * switch.doubted:
+            self._note(switch, CONFIRMED, taken, switch.doubted)
+            self._usual.clear()
+            reason = _changed(switch, taken)
+            return Proposal(switch.after, reason=reason, expected=taken - switch.doubted)
+        self._note(switch, RETURNED, switch.seconds, switch.doubted)
+        self._refused[switch.after] = self.drops()
+        self._since = None
+        return None
+
+    def _note(
+        self, switch: Switch, outcome: str, before: float | None, after: float | None
+    ) -> None:
+        """Remember what became of a switch, and what an element took before and after it."""
         self._observe(
             Observation(
                 switch.statistics,
                 switch.after,
-                RETURNED if has_erred else CONFIRMED,
-                switch.seconds,
+                outcome,
+                before,
                 switch.expected,
-                taken,
+                after,
                 switch.costs,
             )
         )
-        if not has_erred:
-            return None
-        assert taken is not None
-        self._refused[switch.after] = self.drops()
-        self._usual.clear()
-        self._since = None
-        reason = _erred(switch, taken)
-        return Proposal(switch.before, False, reason, taken, switch.seconds, returns=True)
 
     def refuse(self, option: str) -> None:
         """Have an option not run until what was found has moved, because it cannot."""
@@ -380,6 +403,13 @@ class Modelled(Policy):
 
 def _erred(switch: Switch, taken: float) -> str:
     return (
-        f"the model erred: an element took {1e6 * taken:.2f} µs with it, "
+        f"the model erred, or the mix has changed: an element took {1e6 * taken:.2f} µs with it, "
         f"{1e6 * (switch.seconds or 0):.2f} before"
+    )
+
+
+def _changed(switch: Switch, taken: float) -> str:
+    return (
+        f"the mix had changed: an element takes {1e6 * taken:.2f} µs with the one before now, and "
+        f"took {1e6 * (switch.doubted or 0):.2f} with this one"
     )
