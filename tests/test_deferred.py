@@ -378,6 +378,20 @@ def test_it_fails_where_it_would_have_failed() -> None:
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("name", ['a"b', "a b", "Ünë", "a.b", "$a", "SELECT", "a'"])
+def test_whatever_it_is_called_sql_finds_it(name: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        quoted = '"' + name.replace('"', '""') + '"'
+        con.execute(f"CREATE CONTINUOUS QUERY {quoted} WITH (read = 'later') AS {SUMS}")
+        con.execute(f"CREATE CONTINUOUS QUERY alone AS {SUMS}")
+        steps(con, range(1, 5))
+        assert behind(con) == [name]
+        assert con.sql(f"FROM {quoted} ORDER BY k").fetchall() == (
+            con.sql("FROM alone ORDER BY k").fetchall()
+        )
+
+
 def test_what_is_interrupted_is_promised_still(con: cqlduck.Connection) -> None:
     engine = con.engine
     run = engine.tick.run

@@ -88,4 +88,5 @@ class CatchingUp(Failing):
 
 def _is_named(name: str, text: str) -> bool:
     """Return whether a text has a name; that it is part of a longer word does not count."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    forms = "|".join(map(re.escape, (name, name.replace('"', '""'))))
+    return re.search(rf"(?<!\w)({forms})(?!\w)", text) is not None

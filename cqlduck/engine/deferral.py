@@ -2,9 +2,8 @@
 
 A query that is kept up to date in each tick costs what its ticks cost, whether anybody looks or
 not. A deferred one runs when somebody reads it (`catching_up`), in few large ticks, in which rows
-are cheap; what comes and goes between two reads it never sees apart from its elements' instants.
-That is deferred view maintenance (Colby, Griffin, Libkin, Mumick, Trickey: Algorithms for deferred
-view maintenance, SIGMOD 1996), here with the exact elements of every instant.
+are cheap. That is deferred view maintenance (Colby, Griffin, Libkin, Mumick, Trickey: Algorithms
+for deferred view maintenance, SIGMOD 1996), here with the elements of every instant.
 
 No answer, element or error depends on it: a tick's output does not depend on where ticks end. What
 has to happen in the ticks themselves does: its relations close their instants, and heartbeats move.
