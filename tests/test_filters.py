@@ -337,6 +337,34 @@ def test_ticks_of_another_size_confirm_and_refute_nothing() -> None:
     assert ticks.run(20, 1e-6) == "3 1 2"
 
 
+def test_explain_says_what_keeps_the_order_of_the_text() -> None:
+    with cqlduck.connect() as con:
+        con.create_function("risky", lambda line: len(line) > 1, ["VARCHAR"], "BOOLEAN")
+        con.create_function(
+            "sure", lambda line: True, ["VARCHAR"], "BOOLEAN", exception_handling="return_null"
+        )
+        con.execute("CREATE STREAM s (k INTEGER, a VARCHAR)")
+        said = {
+            "a ~ 'x+' AND risky(a) AND a ~ 'y+'": (
+                ' RISKY("s.a") may raise an error',
+                " it stays where the text has it, with REGEXP_MATCHES(\"s.a\", 'y+') behind it",
+            ),
+            "1 // k > 0 AND a ~ 'x+' AND a ~ 'y+'": ('1 // "s.k" > 0 may raise', "'x+'), REGEXP"),
+            "a ~ 'x+' AND risky(a)": ("may raise an error", "behind all others"),
+            "a ~ 'x+' AND 1 // k > 0": (),
+            "risky(a) AND k > 1": (),
+            "a ~ 'x+' AND sure(a) AND a ~ 'y+'": (),
+        }
+        for condition, parts in said.items():
+            con.execute(
+                f"CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT k FROM s WHERE {condition}"
+            )
+            explained = con.explain("q")
+            assert ("may raise" in explained) == bool(parts), condition
+            for part in parts:
+                assert part in explained, condition
+
+
 def test_an_order_that_saves_next_to_nothing_of_the_statements_does_not_run() -> None:
     ticks = Ticks()
     ticks.run(5, 1e-3)

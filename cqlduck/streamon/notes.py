@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.plan import Filter, Join, Plan, unique
+from cqlduck.rewrite.plan.filters import in_text_order
 from cqlduck.state import choices
 from cqlduck.state.choices import Change, Choice, Point
 from cqlduck.state.connection import Database
@@ -45,7 +47,20 @@ def notes(
             if is_of_operator or point.name == ANSWER:
                 reason = choices.last_reason(database, point, changes)
                 lines += [] if reason is None else [f"--   {reason}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_in_text_order(compiled[query.lower()].plan)])
+
+
+def _in_text_order(plan: Plan) -> Iterator[str]:
+    """Yield in lines which filters keep the order of the text, and why."""
+    for number, node in enumerate(unique(plan)):
+        found = in_text_order(node) if isinstance(node, (Filter, Join)) else []
+        if found:
+            raises, *behind = (one.sql("duckdb") for one in found)
+            yield f"-- filters of operator {number}: {raises} may raise an error"
+            if behind:
+                yield f"--   it stays where the text has it, with {', '.join(behind)} behind it"
+            else:
+                yield "--   it stays where the text has it, behind all others"
 
 
 def _names(compiled: Compiled, point: Point) -> Iterator[str]:

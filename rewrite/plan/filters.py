@@ -47,6 +47,21 @@ def filters(node: Filter | Join) -> list[exp.Expr]:
     return most if len(most) > 1 else []
 
 
+def in_text_order(node: Filter | Join) -> list[exp.Expr]:
+    """Return the conjunct that may raise an error, and what would be a filter but for that.
+
+    All of it keeps the order of the text. None where no other order could be chosen without.
+    """
+    types = {c.name: c.type for inner in node.children for c in inner.columns}
+    conditions = node.predicates if isinstance(node, Join) else conjuncts(node.predicate)
+    _, late = split(conditions, types)
+    costly = [part for part in conditions if names_in([part]) and _is_costly(part)]
+    behind = [part for part in costly if any(part is one for one in late[1:])]
+    if len(costly) < 2 or not (behind or any(part is late[0] for part in costly if late)):
+        return []
+    return [late[0], *behind]
+
+
 def tested(node: Filter | Join) -> Plan:
     """Return the input whose tuples the filters of an operator are tested on."""
     names = names_in(filters(node))
