@@ -295,7 +295,7 @@ class Connection:
                 text,
                 arguments.parameters(parameters),
                 lambda named: self._frames(named, frame),
-                self._reader.bring_up,
+                self._reader,
             )
         except Error as error:
             if error.text == text and error.offset is not None:

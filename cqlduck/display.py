@@ -215,9 +215,13 @@ def print_answers(
     con: Connection, out: Console, count: int = 5, *, with_elements: bool = False
 ) -> None:
     """Print the head of each answer as a table, and on request how many elements it took."""
-    for query in con.engine.catalogue.queries.values():
+    con.engine.bring_up(con.engine.behind())
+    for query in list(con.engine.catalogue.queries.values()):
         if query.state == "failed":
             out.print(Text(f"{query.name}: failed {query.error}", style="red"), soft_wrap=True)
+            continue
+        if query.promised is not None:
+            out.print(Text(f"{query.name}: {query.state}", style="red"), soft_wrap=True)
             continue
         columns, rows = head(con, query, count)
         total = con.sql(f"SELECT count(*) FROM {quoted(query.name)}").fetchall()[0][0]

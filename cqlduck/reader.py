@@ -16,6 +16,7 @@ import pyarrow as pa
 from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
+from cqlduck.engine.catching_up import is_named
 from cqlduck.errors import DataError
 from cqlduck.meter import Meter
 from cqlduck.rewrite.text.time import Instant
@@ -45,16 +46,32 @@ class Reader:
         """Of queries: how many rows their answers had when they were read last."""
 
     def bring_up(self, queries: Sequence[Query]) -> None:
-        """Bring deferred queries to where ticks would have brought them."""
+        """Bring deferred queries to where ticks would have brought them, as far as they can go."""
         if queries:
             with self._meter.during(f"bring {queries[0].name} up to date"):
                 self._engine.bring_up(queries)
 
+    def bring_up_read(self, text: str) -> None:
+        """Bring queries up to date that statements may read.
+
+        Raises:
+            QueryError: One that they name calls a function that is not registered, or one that it
+                reads does.
+        """
+        queries = self._engine.behind_in(text)
+        self.bring_up(queries)
+        self._engine.refuse_waiting(one for one in queries if is_named(one.name, text))
+
     def up_to_date(self, query: Query) -> Query:
-        """Return a query that is up to date."""
+        """Return a query that is up to date.
+
+        Raises:
+            QueryError: It calls a function that is not registered, or one that it reads does.
+        """
         if query.promised is None:
             return query
         self.bring_up([query])
+        self._engine.refuse_waiting([query])
         # if a tick was undone, the catalogue was read again
         return self._engine.query(query.name)
 
@@ -133,8 +150,8 @@ class Reader:
         """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
         engine = self._engine
         since, until = (None if t is None else moments.instant(engine, t) for t in (since, until))
-        self.refuse_before_history(query, since)
         query = self.up_to_date(query)
+        self.refuse_before_history(query, since)
         engine.reading()
         sql = selects.of_changes(engine, query, since, until)
         if not engine.is_lasting(query) or query.frontier is None:
@@ -232,7 +249,7 @@ class Reader:
         is_query = is_select(text)
         with engine.database.interrupts.deferred:
             with engine.opened():
-                self.bring_up(engine.behind_in(text))
+                self.bring_up_read(text)
                 known, lower = engine.catalogue.queries, text.lower()
                 shown = [q for name, q in known.items() if name in lower]
                 engine.reading(everything=True, answers=shown)

@@ -389,7 +389,7 @@ class Catalogue:
     def turn(self, query: Query, state: str) -> None:
         """Let a query be in a state from now on: active, inactive, failed, expired, or waiting."""
         query.state = state
-        if state != "active":
+        if state != "active" and not state.startswith(WAITS):
             query.promised = None
         self._forget_readings()
 

@@ -637,6 +637,15 @@ MUTANTS: tuple[Mutant, ...] = (
          "self._close_relations(active, until, bound)",
          "self._close_relations(going, until, bound)",
          DEFERRED + "relations_close_in_ticks_that_do_not_answer_it"),
+        ("listeners hear of ticks that only answer",
+         "and self.on_tick and not self.deferral.woken:", "and self.on_tick:",
+         DEFERRED + "listeners_find_it_answered_and_hear_of_no_tick_of_its_own"),
+    ),
+    *_of(
+        "state/catalog.py",
+        ("what waits for a function has promised nothing",
+         'if state != "active" and not state.startswith(WAITS):', 'if state != "active":',
+         DEFERRED + "what_waits_for_a_function_is_promised_still"),
     ),
     *_of(
         "cqlduck/registration/meetings.py",

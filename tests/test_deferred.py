@@ -392,6 +392,91 @@ def test_whatever_it_is_called_sql_finds_it(name: str) -> None:
         )
 
 
+def test_what_waits_for_a_function_is_promised_still(tmp_path: Path) -> None:
+    def opened() -> cqlduck.Connection:
+        return cqlduck.connect(tmp_path / "app.duckdb")
+
+    def registered(con: cqlduck.Connection) -> None:
+        con.create_function("twice", lambda x: 2 * x, ["BIGINT"], "BIGINT")
+
+    later = "WITH (read = 'later')"
+    with opened() as con:
+        registered(con)
+        con.execute(SCRIPT)
+        con.execute(f"CREATE CONTINUOUS QUERY a {later} AS SELECT max(twice(v)) AS v FROM s")
+        con.execute(f"CREATE CONTINUOUS QUERY b {later} AS SELECT max(v) AS v FROM a")
+        for t in range(1, 5):
+            con.append("s", [(t, t)], at=t)
+            con.advance(t)
+    with opened() as con:
+        state = "waits for function twice"
+        for name in ("a", "b"):
+            assert con.queries[name].frontier == 4
+            for read in (con.table, con.arrow, con.changes, con.subscribe):
+                with pytest.raises(cqlduck.QueryError, match=f"a {state}"):
+                    read(name)
+            for read in (con.sql, con.execute):
+                with pytest.raises(cqlduck.QueryError, match=f"a {state}"):
+                    read(f"FROM {name}")
+        con.execute("CREATE STREAM another (k INTEGER)")
+        con.snapshot(tmp_path / "copy.duckdb")
+        assert (con.queries["a"].state, con.queries["b"].frontier) == (state, 4)
+        registered(con)
+        assert con.table("b").fetchall() == [(8,)]
+        con.append("s", [(1, 9)], at=5)
+        con.advance(5)
+        wanted = [(2, 1, 1), (2, 2, -1), (4, 2, 1), (4, 3, -1), (6, 3, 1), (6, 4, -1), (8, 4, 1),
+                  (8, 5, -1), (18, 5, 1)]  # fmt: skip
+        for name in ("a", "b"):
+            found = con.changes(name).order("_ts, _weight").fetchall()
+            assert [row for row in found if row[0] is not None] == wanted
+
+
+def test_listeners_find_it_answered_and_hear_of_no_tick_of_its_own(
+    con: cqlduck.Connection,
+) -> None:
+    seen: list[tuple[int, bool]] = []
+    con.engine.on_tick.append(
+        lambda report: seen.append(
+            (
+                report.until,
+                sorted(con.table("a").fetchall()) == sorted(con.table("alone").fetchall()),
+            )
+        )
+    )
+    assert sorted(con.table("b").fetchall()) == con.sql("SELECT max(v) FROM alone").fetchall()
+    assert seen == []
+    steps(con, range(10, 13))
+    assert seen == [(10, True), (11, True), (12, True)]
+
+
+def test_what_history_let_go_of_while_it_was_answered_is_refused() -> None:
+    with cqlduck.connect(history="8 seconds") as con:
+        con.execute(SCRIPT)
+        con.execute(f"CREATE CONTINUOUS QUERY a WITH (read = 'later') AS {SUMS}")
+        steps(con, range(1, 41))
+        with pytest.raises(cqlduck.DataError, match="the history of a begins at 32"):
+            con.changes("a", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("FROM query_table(?)", ["a"]),
+        ("FROM query(?)", ["FROM a"]),
+        ("FROM query_table(chr(97))", None),
+        ("SELECT k, sum(v * _weight)::HUGEINT FROM cql_state.changes_a GROUP BY k", None),
+    ],
+)
+def test_sql_that_does_not_name_it_reads_it(
+    con: cqlduck.Connection, text: str, values: list[str] | None
+) -> None:
+    found = sorted(con.sql(text, values).fetchall())
+    assert "a" not in behind(con)
+    if "changes" not in text:
+        assert found == sorted(con.table("alone").fetchall())
+
+
 def test_what_is_interrupted_is_promised_still(con: cqlduck.Connection) -> None:
     engine = con.engine
     run = engine.tick.run

@@ -7,16 +7,36 @@ read moves no time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cqlduck.engine.failing import Failing
+from cqlduck.errors import QueryError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import listing
-from cqlduck.state.catalog import Query
+from cqlduck.state.catalog import WAITS, Query
+
+_NAMES_ITSELF = re.compile(r"\bquery(_table)?\W*\(|\bcql_state\b")
+"""What a text reads whose names are made while it runs, or are ours."""
 
 
 class CatchingUp(Failing):
     """An engine that brings queries up to date."""
+
+    def run(self, until: Instant | None = None) -> None:
+        """Advance all queries as far as the heartbeats allow, or up to an instant."""
+        self._serve_listeners()
+        super().run(until)
+
+    def step(self, before: Callable[[], Instant | None]) -> Instant | None:
+        """Run `before`, which takes elements in, and one tick, in one transaction."""
+        self._serve_listeners()
+        return super().step(before)
+
+    def _serve_listeners(self) -> None:
+        """Bring up to date what listeners may read in the ticks that come."""
+        if self.on_tick:
+            with self.opened():
+                self.bring_up(self.behind())
 
     def behind(self) -> list[Query]:
         """Return the queries that are not as far as ticks would have brought them."""
@@ -30,7 +50,9 @@ class CatchingUp(Failing):
             if listing.has_views_or_macros(self.database, known):
                 return found
         lower = text.lower()
-        return [query for query in found if _is_named(query.name.lower(), lower)]
+        if found and _NAMES_ITSELF.search(lower):
+            return found
+        return [query for query in found if is_named(query.name, lower)]
 
     def bring_up(self, queries: Iterable[Query]) -> None:
         """Bring queries, and those that they read, as far as ticks would have brought them.
@@ -67,9 +89,34 @@ class CatchingUp(Failing):
             self.bounds.recount()
             self._taken = taken
         with self.changing():
-            for name in names:
-                # what it reads may have failed on the way
-                self.query(name).promised = None
+            for query in map(self.query, names):
+                # what it reads may have failed on the way; for a function it waits
+                if self._waits_for(query) is None:
+                    query.promised = None
+
+    def _waits_for(self, query: Query) -> Query | None:
+        """Return what a query waits for that calls a function which is not there, or None."""
+        known = (query, *self.catalogue.queries_of(query))
+        return next((one for one in known if one.state.startswith(WAITS)), None)
+
+    def refuse_waiting(self, queries: Iterable[Query]) -> None:
+        """Refuse to read queries that could not be brought up to date.
+
+        Raises:
+            QueryError: One calls a function that is not registered, or one that it reads does.
+        """
+        for query in queries:
+            found = self.catalogue.queries.get(query.name.lower())
+            if found is None or found.promised is None:
+                continue
+            waiting = self._waits_for(found)
+            if waiting is not None:
+                raise QueryError(
+                    f"{found.name} is read later, and has not been answered since "
+                    f"{self.shown(found.frontier)}: {waiting.name} {waiting.state}",
+                    hint=f"register it with create_function; as_of('{found.name}', …) gives "
+                    "answers up to there",
+                )
 
     def _goes_on(self, name: str, until: Instant) -> bool:
         query = self.query(name)
@@ -86,7 +133,7 @@ class CatchingUp(Failing):
         return f"-- read: later; it is answered when it is read, and stands at {at}"
 
 
-def _is_named(name: str, text: str) -> bool:
+def is_named(name: str, text: str) -> bool:
     """Return whether a text has a name; that it is part of a longer word does not count."""
-    forms = "|".join(map(re.escape, (name, name.replace('"', '""'))))
-    return re.search(rf"(?<!\w)({forms})(?!\w)", text) is not None
+    forms = "|".join(map(re.escape, (name.lower(), name.lower().replace('"', '""'))))
+    return re.search(rf"(?<!\w)({forms})(?!\w)", text.lower()) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -41,6 +42,19 @@ from cqlduck.statements.translated import from_duckdb, placed, too_deep
 Rows = duckdb.DuckDBPyRelation | None
 """What a statement returns: rows, if it has any."""
 
+
+class Upkeep(Protocol):
+    """Brings queries to where ticks would have brought them."""
+
+    def bring_up(self, queries: Sequence[Query]) -> None:
+        """Bring these there, as far as they can go."""
+        ...
+
+    def bring_up_read(self, text: str) -> None:
+        """Bring those there that a text may read."""
+        ...
+
+
 _VIEWS = {"STREAMS": "cql.streams", "RELATIONS": "cql.relations", "QUERIES": "cql.queries"}
 _SETTING = ("SET", "RESET", "PRAGMA")
 _ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
@@ -51,7 +65,7 @@ def run(
     text: str,
     parameters: Parameters,
     frames: Callable[[str], Mapping[str, pa.Table]],
-    bring_up: Callable[[Sequence[Query]], None],
+    reader: Upkeep,
 ) -> Rows:
     """Run statements, all of them or none; return the rows of the last one, if it has any.
 
@@ -60,7 +74,7 @@ def run(
         text: The statements.
         parameters: Values for the parameters of a single statement.
         frames: Returns the data frames that a text may read by name.
-        bring_up: Brings queries up to date.
+        reader: Brings queries up to date that the statements read.
 
     Raises:
         Error: Of the family, with the place in `text`.
@@ -73,7 +87,10 @@ def run(
         # what is registered anew, or set, finds all where ticks would have brought it
         if behind := engine.behind():
             sets = not all(map(_sets_nothing, statements))
-            bring_up(behind if sets else engine.behind_in(text))
+            if sets:
+                reader.bring_up(behind)
+            else:
+                reader.bring_up_read(text)
         named = frames(_queries_read(engine, statements, text))
         with readable(engine.database.connection, named), engine.changing():
             engine.reading(everything=True)
