@@ -37,8 +37,7 @@ def filters(node: Filter | Join) -> list[exp.Expr]:
     types = {c.name: c.type for inner in node.children for c in inner.columns}
     conditions = node.predicates if isinstance(node, Join) else conjuncts(node.predicate)
     early, _ = split(conditions, types)
-    # what reads no column drops all tuples or none
-    costly = [part for part in early if names_in([part]) and _is_costly(part)]
+    costly = _costly(early)
     of_each = [
         [part for part in costly if names_in([part]) <= {c.name for c in inner.columns}]
         for inner in node.children
@@ -55,7 +54,7 @@ def in_text_order(node: Filter | Join) -> list[exp.Expr]:
     types = {c.name: c.type for inner in node.children for c in inner.columns}
     conditions = node.predicates if isinstance(node, Join) else conjuncts(node.predicate)
     _, late = split(conditions, types)
-    costly = [part for part in conditions if names_in([part]) and _is_costly(part)]
+    costly = _costly(conditions)
     behind = [part for part in costly if any(part is one for one in late[1:])]
     if len(costly) < 2 or not (behind or any(part is late[0] for part in costly if late)):
         return []
@@ -66,6 +65,11 @@ def tested(node: Filter | Join) -> Plan:
     """Return the input whose tuples the filters of an operator are tested on."""
     names = names_in(filters(node))
     return next(inner for inner in node.children if names <= {c.name for c in inner.columns})
+
+
+def _costly(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return those that take long; what reads no column drops all tuples or none."""
+    return [part for part in conditions if names_in([part]) and _is_costly(part)]
 
 
 def _is_costly(condition: exp.Expr) -> bool:
