@@ -47,14 +47,16 @@ def has_function(database: Database, name: str) -> bool:
 def has_views_or_macros(database: Database, known: Iterable[str]) -> bool:
     """Return whether somebody has made macros, or views besides those of some lower-case names.
 
-    They may be anywhere: in other schemas, in other databases, or temporary.
+    They may be anywhere: in other schemas, in other databases, or temporary. A table of Arrow that
+    is registered is a temporary view to DuckDB, and reads nothing of ours.
     """
     ours = f"database_name = '{ALIAS}' AND schema_name IN ('cql', 'cql_state')"
     return bool(
         database.value(
             f"SELECT EXISTS (FROM duckdb_views() WHERE NOT internal AND NOT ({ours}) "
             f"AND NOT (database_name = '{ALIAS}' AND schema_name = 'main' "
-            "AND list_contains($known, lower(view_name)))) "
+            "AND list_contains($known, lower(view_name))) "
+            "AND NOT (database_name = 'temp' AND contains(sql, 'python_arrow_scan('))) "
             "OR EXISTS (FROM duckdb_functions() WHERE NOT internal "
             f"AND function_type LIKE '%macro' AND NOT ({ours}) "
             "AND NOT (database_name = 'temp' AND starts_with(function_name, '_cql_')))",

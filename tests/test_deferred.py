@@ -279,6 +279,23 @@ def test_a_snapshot_has_it_answered_and_a_closed_file_says_at_which_instant(
         assert sorted(again.table("a").fetchall()) == sorted(again.table("alone").fetchall())
 
 
+def test_a_data_frame_is_no_view_over_it(tmp_path: Path) -> None:
+    with cqlduck.connect(tmp_path / "app.duckdb") as con:
+        con.execute(SCRIPT)
+        con.execute(f"CREATE CONTINUOUS QUERY a WITH (read = 'later') AS {SUMS}")
+        con.execute(f"CREATE CONTINUOUS QUERY alone AS {SUMS}")
+    # whoever had the file before may have made views
+    with cqlduck.connect(tmp_path / "app.duckdb") as con:
+        con.register("frame", {"k": [1]})
+        steps(con, range(1, 5))
+        rows = con.sql("SELECT * FROM alone, frame WHERE alone.k = frame.k").fetchall()
+        assert (len(rows), behind(con)) == (1, ["a"])
+        con.execute("CREATE VIEW seen AS FROM frame")
+        steps(con, range(5, 7))
+        con.sql("FROM alone")
+        assert behind(con) == []
+
+
 @pytest.mark.parametrize(
     ("made", "read"),
     [
