@@ -184,14 +184,14 @@ def follow(
         before = batches(con)
         held = None
         try:
-            con.follow(limit=STEP)
+            con.follow(limit=STEP, slices=1)
         except DropZoneError as error:
             held = error
             if error.message not in shown:
                 shown.add(error.message)
                 watcher.warn(error)
         watcher.update()
-        if batches(con) == before:
+        if batches(con) == before and not con.engine.has_backfill():
             if last:
                 break
             stop.wait(poll)

@@ -162,7 +162,7 @@ class Connection:
             from cqlduck.sources.follow import reading_ahead
 
             self._ahead = reading_ahead(self._engine)
-        self._scheduler = Scheduler(self._engine, self._follow)
+        self._scheduler = Scheduler(self._engine, functools.partial(self._follow, slices=1))
 
     def __enter__(self) -> Connection:
         """Return the connection itself."""
@@ -591,29 +591,34 @@ class Connection:
                 engine.raise_heartbeat(thing, until)
         return until
 
-    def follow(self, *, limit: int | None = None) -> int:
+    def follow(self, *, limit: int | None = None, slices: int | None = None) -> int:
         """Take what is new in the drop zone and advance; return the number of batches taken.
 
         Args:
             limit: How many batches of each input to take at most.
+            slices: How many slices of the backfill to run at most, for queries that are behind the
+                others; by default until they are level. What comes meanwhile is taken between two.
         """
         self._engine.refuse_in_listener("follow()")
         with self._engine.database.interrupts.deferred:
-            taken = self._follow(limit)
+            taken = self._follow(limit, slices)
             if self._own.failed:
                 self._warn(3)
             return taken
 
-    def _follow(self, limit: int | None = None) -> int:
+    def _follow(self, limit: int | None = None, slices: int | None = None) -> int:
         from cqlduck.sources.follow import accept_batches, reading_ahead
 
         if self.drop_zone is None:
-            self._engine.run()
+            if slices is None:
+                self._engine.run()
+            elif slices:
+                self._engine.go_on()
             return 0
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)
         with self._meter.during(f"follow {self.drop_zone}"):
-            return accept_batches(self._engine, self.drop_zone, self._ahead, limit)
+            return accept_batches(self._engine, self.drop_zone, self._ahead, limit, slices)
 
     def _warn(self, level: int) -> None:
         """Warn a caller, so many frames up, of the queries and ticks that failed, once of each."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from cqlduck.engine import Engine
+from cqlduck.engine.completeness import is_partial
 from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
@@ -114,6 +115,9 @@ class Query(Entry):
         frontier: The instant up to which its answer is final, or None.
         read: 'later' if it is answered when somebody reads it, or None.
         answer_instant: If it is, the instant at which its view shows the answer, or None.
+        complete_from: The instant from which it says what it would if it had been there for ever;
+            None if it does from its first instant on, 'never' if it lacks something for good.
+        backfilled: If it is behind the others, which share of its way it has gone, from 0 to 1.
         inputs: The streams, relations and queries that it reads.
         keep: How long its changes are kept, or None for the setting `history`.
         weight: How important it is beside the others, 1.0 by default.
@@ -127,6 +131,8 @@ class Query(Entry):
     frontier: Instant | None
     read: str | None
     answer_instant: Instant | None
+    complete_from: Instant | None
+    backfilled: float | None
     inputs: tuple[str, ...]
     keep: str | None
     weight: float
@@ -247,6 +253,8 @@ def queries(engine: Engine) -> Inventory[Query]:
                 answer_instant=instants.public(
                     clock, query.frontier if query.is_deferred else None
                 ),
+                complete_from=_complete_from(clock, query),
+                backfilled=engine.backfill.fraction(engine.planned(query)),
                 inputs=query.inputs,
                 keep=query.keep,
                 weight=query.weight,
@@ -256,6 +264,13 @@ def queries(engine: Engine) -> Inventory[Query]:
             for query in engine.catalogue.queries.values()
         ],
     )
+
+
+def _complete_from(clock: Clock, query: catalog.Query) -> Instant | None:
+    """Return the instant from which a query lacks nothing, as people see it."""
+    if query.complete_from is None:
+        return "never"
+    return instants.public(clock, query.complete_from) if is_partial(query) else None
 
 
 def summary(engine: Engine) -> str:

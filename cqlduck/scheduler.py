@@ -79,6 +79,9 @@ class Scheduler:
         try:
             try:
                 self.work()
+                # of the backfill a run does a slice; whoever stops it waits for no more
+                while self.running and self.engine.has_backfill():
+                    self.work()
             except Exception as error:
                 self._tell(error)
             for failure in self.engine.new_failures():

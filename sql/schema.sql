@@ -81,9 +81,12 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     merged_at BIGINT,
     is_deferred BOOLEAN NOT NULL DEFAULT false,
     promised BIGINT,
+    backfill_from BIGINT,
+    backfill_to BIGINT,
+    complete_from BIGINT,
     as_of BIGINT NOT NULL
 );
-COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is. Of a member that shows other columns than all of these, projection lists them, and selection those that have to be true. One that had a plan of its own has its log up to merged_at in a table before_<name>. One that is deferred is answered when it is read: frontier is how far that has been done, promised how far its inputs have come for it.';
+COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query. A row with a shape is a family: a query of cqlduck that computes the queries whose family it is. Of a member that shows other columns than all of these, projection lists them, and selection those that have to be true. One that had a plan of its own has its log up to merged_at in a table before_<name>. One that is deferred is answered when it is read: frontier is how far that has been done, promised how far its inputs have come for it. One that is behind the others comes up to them, from backfill_from to backfill_to, in ticks of its own. From complete_from on a query says what it would if it had been there for ever.';
 
 CREATE TABLE IF NOT EXISTS cql_state.functions (
     name VARCHAR NOT NULL,

@@ -56,7 +56,9 @@ SELECT q.* REPLACE (
         -- as long as it has a log of its own
         WHEN f.name IS NULL OR q.merged_at >= coalesce(f.history_from, q.merged_at) THEN q.history_from
         WHEN q.since IS NULL OR f.history_from > q.since THEN f.history_from
-    END AS history_from
+    END AS history_from,
+    CASE WHEN f.name IS NULL THEN q.backfill_from ELSE f.backfill_from END AS backfill_from,
+    CASE WHEN f.name IS NULL THEN q.backfill_to ELSE f.backfill_to END AS backfill_to
 )
 FROM cql_state.moved_queries AS q
 LEFT JOIN cql_state.moved_queries AS f ON f.name = q.family AND q.state = 'active';
@@ -130,11 +132,27 @@ SELECT
     q.family,
     q.weight,
     cql_state.shown(q.frontier) AS answer_instant,
-    CASE WHEN q.is_deferred THEN 'later' END AS read
+    CASE WHEN q.is_deferred THEN 'later' END AS read,
+    CASE WHEN q.complete_from IS NULL THEN 'never' ELSE cql_state.shown(
+        CASE
+            WHEN q.complete_from > coalesce(q.since, -9223372036854775808) + 1
+                THEN q.complete_from
+        END
+    ) END AS complete_from,
+    CASE
+        WHEN q.backfill_to IS NOT NULL THEN coalesce(
+            least(
+                (q.frontier - coalesce(q.backfill_from, q.begin_instant))
+                    / greatest(q.backfill_to - coalesce(q.backfill_from, q.begin_instant), 1),
+                1
+            ),
+            0
+        )
+    END AS backfilled
 FROM cql_state.queries AS q
 WHERE q.shape IS NULL
 ORDER BY q.position;
-COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others. One that is read later is answered when somebody reads it: its view shows the answer at answer_instant, and a read by cqlduck that at the frontier; of others both are equal.';
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others. One that is read later is answered when somebody reads it: its view shows the answer at answer_instant, and a read by cqlduck that at the frontier; of others both are equal. From complete_from on a query says what it would if it had been there for ever, as it had less of its streams than came; NULL if it does so from its first instant on, never if it lacks something for good. backfilled is which share of its way a query has gone that is behind the others.';
 
 CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT

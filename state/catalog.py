@@ -96,6 +96,10 @@ class Query:
 
     `is_deferred` is whether the query is answered when somebody reads it, and not in each tick.
     `promised` is how far it is behind then: the instant to which ticks would have brought it.
+
+    A query that begins, or goes on, behind the others does so behind `backfill_from`, and will be
+    level with them at `backfill_to`. From `complete_from` on its answer is what it would be if it
+    had been there for ever; None if it never is.
     """
 
     position: int
@@ -130,6 +134,9 @@ class Query:
     merged_at: Instant | None = None
     is_deferred: bool = False
     promised: Instant | None = None
+    backfill_from: Instant | None = None
+    backfill_to: Instant | None = None
+    complete_from: Instant | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 

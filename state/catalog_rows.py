@@ -61,6 +61,9 @@ _MUTABLE = {
         "sharing",
         "is_anew",
         "is_deferred",
+        "backfill_from",
+        "backfill_to",
+        "complete_from",
     ),
 }
 """What changes of inputs and queries."""

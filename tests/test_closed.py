@@ -29,6 +29,7 @@ GIVEN = {
     "to": 50,
     "rows": {"s": [{"k": 1, "_ts": 50}]},
     "limit": 1,
+    "slices": 1,
     "query": "q",
     "t": 5,
     "since": 1,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -93,20 +94,21 @@ class Bounds:
 
     def _of_stream(self, thing: Input, readers: Sequence[Query], come: int) -> Instant | None:
         """Return up to which instant a tick takes what has come of a stream; None if all of it."""
-        floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
+        # one without a frontier reads all that there is
+        floor = min(NEVER if q.frontier is None else q.frontier for q in readers)
         heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
         size = min(self.max_tick, HEAVY_TICK) if heavy else self.max_tick
         if come <= size:
             return None
         self.input_buffer.store(thing)
-        low = "true" if floor is None else f"_ts > {floor}"
+        low = f"_ts > {floor}"
         row = self.database.rows(
             f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
             f"ORDER BY _ts LIMIT 1 OFFSET {size}"
         )
         if row:
             first, before = Instant(row[0][0]), Instant(row[0][0] - 1)
-            return before if floor is None or before > floor else first
+            return before if before > floor else first
         left = self.database.value(
             f"SELECT count(*) FROM cql_state.{quoted(thing.table)} WHERE {low}"
         )

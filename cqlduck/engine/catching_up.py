@@ -27,6 +27,11 @@ class CatchingUp(Failing):
         self._serve_listeners()
         super().run(until)
 
+    def go_on(self) -> bool:
+        """Advance as far as the heartbeats allow; queries that are behind by a slice at most."""
+        self._serve_listeners()
+        return super().go_on()
+
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:
         """Run `before`, which takes elements in, and one tick, in one transaction."""
         self._serve_listeners()

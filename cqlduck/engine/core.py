@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
+from cqlduck.engine.backfill import Backfill
 from cqlduck.engine.bounds import MAX_TICK, Bounds
 from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import InForce
@@ -119,6 +120,7 @@ class Core:
     system: SystemStream = field(init=False)
     bounds: Bounds = field(init=False)
     deferral: Deferral = field(init=False)
+    backfill: Backfill = field(init=False)
     settings: InForce = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
@@ -261,6 +263,7 @@ class Core:
         self.bounds.recount()
         self.progress.recount()
         self.deferral.recount()
+        self.backfill.recount()
         self.pending.clear()
         self.meetings = None
 

@@ -89,10 +89,10 @@ class Deferral:
         if query.name not in self._read:
             assert query.frontier is not None
             since = query.frontier
-            self._read[query.name] = count - sum(self._after(thing, since) for thing in inputs)
+            self._read[query.name] = count - sum(self.after(thing, since) for thing in inputs)
         return count - self._read[query.name]
 
-    def _after(self, thing: Input, instant: Instant) -> int:
+    def after(self, thing: Input, instant: Instant) -> int:
         """Return how many elements a stream or relation has after an instant, in its store."""
         after = f"count(*) FILTER (_ts > {instant})"
         if thing.kind == "relation":

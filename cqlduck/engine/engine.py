@@ -24,6 +24,8 @@ import time as wall
 from dataclasses import dataclass, replace
 
 from cqlduck.compiler import Compiler
+from cqlduck.engine import completeness
+from cqlduck.engine.backfill import SLICE, Backfill
 from cqlduck.engine.bounds import Bounds
 from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import InForce, Values
@@ -98,9 +100,10 @@ class Engine(Opening):
             self.caches,
         )
         self.progress = Progress(self.catalogue, self.compiled, base.in_memory)
-        self.bounds = Bounds(
-            base, self.catalogue, self.compiled, self.progress, self.input_buffer, self.max_tick
-        )
+        known = base, self.catalogue, self.compiled, self.progress, self.input_buffer
+        self.bounds = Bounds(*known, self.max_tick)
+        slices = Bounds(*known, min(self.max_tick, SLICE))
+        self.backfill = Backfill(self.catalogue, self.progress, slices)
         self.deferral = Deferral(base, self.catalogue, self.compiled, self.on_tick)
         self.results = Results(base)
         self.housekeeping = Housekeeping(
@@ -152,6 +155,7 @@ class Engine(Opening):
         history = values["history"]
         self.history = self.housekeeping.history = None if history is None else str(history)
         self.max_tick = self.bounds.max_tick = int(str(values["max_tick"]))
+        self.backfill.bounds.max_tick = min(self.max_tick, SLICE)
         self.kept_records = int(str(values["records"]))
         self.standing = self.housekeeping.standing = str(values["standing"])
         self.strict = bool(values["strict"])
@@ -251,7 +255,14 @@ class Engine(Opening):
         """
         planned = self.planned(query)
         forms, chosen = self.streamon.shown.forms(planned.name), self.streamon.notes(planned.name)
-        said = (chosen, self.why_it_stays(planned), self.when_it_is_answered(planned), notes)
+        said = (
+            chosen,
+            self.why_it_stays(planned),
+            self.when_it_is_answered(planned),
+            completeness.said(self.catalogue, query, self.shown),
+            self.backfill.said(planned, self.shown),
+            notes,
+        )
         both = "\n\n".join(filter(None, said))
         plan = self.compiled[query.planned_by].explain(forms, both)
         return plan if planned is query else f"{families.said(self.catalogue, query)}\n\n{plan}"

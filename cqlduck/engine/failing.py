@@ -35,6 +35,20 @@ class Failing(Ticking):
                 self.between_ticks()
                 self._step(until)
 
+    def go_on(self) -> bool:
+        """Advance as far as the heartbeats allow, but queries that are behind by a slice at most.
+
+        Returns:
+            Whether one of these has more to go.
+        """
+        with self.opened():
+            while self._behind(None):
+                self.between_ticks()
+                self._step(None)
+                if self.backfill.is_on:
+                    return self.has_backfill()
+        return False
+
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:
         """Run `before`, which takes elements in, and one tick, in one transaction.
 

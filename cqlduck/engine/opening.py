@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqlduck.engine.catching_up import CatchingUp
+from cqlduck.engine.completeness import NOT_KNOWN, complete_from
 from cqlduck.errors import DatabaseError, Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
@@ -31,6 +32,10 @@ class Opening(CatchingUp):
             self.streamon.forget(name, keeps_pins=True)
         self.streamon.shown.opened()
         self.turn_waiting()
+        for query in self.catalogue.queries.values():
+            if query.complete_from == NOT_KNOWN:
+                planned = self.compiled[query.planned_by]
+                query.complete_from = complete_from(self.catalogue, query, planned)
         self._inspectable()
 
     def compile(self, name: str, body: str) -> Compiled:
@@ -145,6 +150,8 @@ class Opening(CatchingUp):
                     state = self.active_state(query)
                     if state != query.state:
                         self.catalogue.turn(query, state)
+                        if state == "active":
+                            self.backfill.begin(query)
             self.recount()
 
     def _inspectable(self) -> None:

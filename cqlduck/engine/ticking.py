@@ -79,6 +79,14 @@ class Ticking(Refreshing):
             return goal is not None
         return query.promised is None or goal > query.promised
 
+    def has_backfill(self) -> bool:
+        """Return whether a query that is behind the others has a way to go."""
+        behind = self.backfill.behind
+        return any(
+            query.name in behind and query.state == "active" and self._has_way(query, None)
+            for query in self.catalogue.running
+        )
+
     def _waits(self, thing: Input) -> bool:
         """Return whether something is pending in a relation at or before its heartbeat."""
         first = self.relation_buffer.first(thing)
@@ -131,17 +139,21 @@ class Ticking(Refreshing):
         excluded = self.progress.excluded
         running = self.catalogue.running
         active = [q for q in running if q.state == "active" and q.name not in excluded]
-        woken, waiting = self.deferral.woken, self.deferral.waiting(active)
+        woken, bounds = self.deferral.woken, None
+        self.backfill.is_on = False
+        if not woken:
+            active, bounds = self.backfill.turn(active, lambda query: self._has_way(query, bound))
+        waiting = self.deferral.waiting(active)
         going = [q for q in active if q.name not in waiting and (not woken or q.name in woken)]
         with self.database.part("bounds"):
             targets = {query.name: self.progress.target(query) for query in going}
-            most = self.bounds.until(going, targets)
+            most = (bounds or self.bounds).until(going, targets)
         until = bound if most is None or (bound is not None and bound < most) else most
         with self.database.part(INGEST):
             buffered = self._place(targets, until)
         self.streamon.expect(self._taken if most is None else None)
         moving = going if woken else active
-        stood = [q.closed_to if q.name in waiting else q.frontier for q in moving]
+        stood = {q.name: q.closed_to if q.name in waiting else q.frontier for q in moving}
         # who is brought up to date goes where ticks have been, and relations have closed
         reached = None
         if not woken:
@@ -156,10 +168,14 @@ class Ticking(Refreshing):
             if goal is None:
                 continue
             current.append(query.name)
+            share, begun = self.backfill.fraction(query), wall.perf_counter()
             elements += self._advance(query, goal, buffered)
             current.pop()
             moved.append(query)
             self.deferral.ran(query)
+            if self.backfill.ran(query, share, wall.perf_counter() - begun):
+                # what has come for it too is to be counted
+                self.bounds.recount()
             if query.shape is not None:
                 families.level(self.catalogue, query)
         if self.tables.large:
@@ -171,7 +187,8 @@ class Ticking(Refreshing):
         reached = max((q.frontier for q in moved if q.frontier is not None), default=reached)
         if reached is not None:
             number = self.ticks + len(self._ticked) + 1
-            since = min((at for at in stood if at is not None), default=None)
+            known = [stood[q.name] for q in moving if q in moved or q.name in waiting]
+            since = None if None in known else min(at for at in known if at is not None)
             self._ticked.append(
                 catalog_rows.Ticked(number, since, reached, len(moved), elements, seconds)
             )
@@ -319,7 +336,7 @@ class Ticking(Refreshing):
         self._before[query.name] = NEVER if before is None else before
         amends = catalogue.reading.amending[query.name]
         # what a large tick writes may be too much for memory, and a listener reads what is written
-        is_large = self._taken > MEDIUM_TICK_ELEMENTS
+        is_large = self._taken > MEDIUM_TICK_ELEMENTS or self.backfill.is_on
         may_wait = database.in_memory and not (amends or self.on_tick or is_large)
         may_wait = may_wait and not catalogue.readers(query) and chosen.is_default(OUTPUT)
         plan = Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait)

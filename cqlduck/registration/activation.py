@@ -40,6 +40,7 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
         engine.recount()
         if active:
             query.error = query.error_reason = query.error_row = None
+            engine.backfill.begin(query)
 
 
 def _expired(engine: Engine, query: Query) -> CatalogError:

@@ -19,10 +19,12 @@ from cqlduck.registration.queries import (
     refuse_unbounded,
     refuse_unfit,
     says_the_same,
+    would_begin_after,
 )
 from cqlduck.registration.removal import leave_system
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.steps import OperatorRow
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import ticks
@@ -76,7 +78,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
         proposal.compiled.explain(),
         "\n".join(["-- operators kept, made and dropped", *_operators(engine, proposal)]),
         "\n".join(["-- synopses made and dropped", *_tables(engine, proposal)]),
-        "\n".join(_estimated(engine, planned, known)),
+        "\n".join(_estimated(engine, planned, known, _history(engine, proposal))),
         selects.memory(selects.stored(engine, statement.name, proposal.compiled), kept),
     ]
     if proposal.replaced is not None:
@@ -192,8 +194,33 @@ def _leaving(engine: Engine, old: Query) -> Iterator[str]:
         yield f"--   its row among the constants of {family.name}, {goes}"
 
 
-def _estimated(engine: Engine, compiled: Compiled, known: Sequence[Measured]) -> Iterator[str]:
-    """Yield what a tick of a query is estimated to take, and what that rests on."""
+def _history(engine: Engine, proposal: Proposal) -> int | None:
+    """Return how many elements a query would read that came before; None if it asks for none.
+
+    Raises:
+        BindError: Some of them are forgotten.
+    """
+    wanted = dict(proposal.statement.options).get("history", "false")
+    if proposal.stays or wanted.lower() == "false":
+        return None
+    compiled = proposal.compiled
+    since = would_begin_after(engine, proposal.statement, compiled)
+    found = (engine.catalogue.inputs.get(name) for name in compiled.sources)
+    after = NEVER if since is None else since
+    return sum(engine.deferral.after(thing, after) for thing in found if thing is not None)
+
+
+def _estimated(
+    engine: Engine, compiled: Compiled, known: Sequence[Measured], history: int | None
+) -> Iterator[str]:
+    """Yield what a tick of a query is estimated to take, and what that rests on.
+
+    Args:
+        engine: The engine.
+        compiled: Its plan.
+        known: The operators that were measured.
+        history: How many elements it would read that came before; None if it asks for none.
+    """
     yield f"-- a tick of it, as an estimate from the last {ticks.RATE_TICKS} ticks"
     rates = _rates(engine, compiled, known)
     for key, source in compiled.sources.items():
@@ -211,6 +238,12 @@ def _estimated(engine: Engine, compiled: Compiled, known: Sequence[Measured]) ->
     if unknown:
         took = f"unknown how long, as that of operators {', '.join(unknown)} is"
     yield f"--   in all: {shown}, {took}"
+    if history is not None:
+        came, most = sum(rates.values()), "unknown how long"
+        if came and not unknown:
+            # a large tick takes less a row
+            most = f"at most some {total * history / came:.3g} s"
+        yield f"--   before, between the ticks of others: {history:,} elements of history, {most}"
 
 
 def _shown(one: Estimate) -> str:

@@ -28,6 +28,7 @@ one of another: what makes that wrong is refused by `Shape` (subqueries, LIMIT, 
 from __future__ import annotations
 
 from cqlduck.engine import Engine
+from cqlduck.engine.completeness import complete_from
 from cqlduck.registration.candidates import (
     Candidate,
     Founding,
@@ -256,6 +257,8 @@ def _member(engine: Engine, family: Query, statement: CreateQuery, like: Query) 
         family=family.name,
     )
     assign(engine, member, dict(statement.options))
+    compiled = engine.compiled[family.name.lower()]
+    member.complete_from = complete_from(engine.catalogue, member, compiled)
     return member
 
 
@@ -382,6 +385,8 @@ def rest_or_pause(engine: Engine, family: Query) -> None:
     if family.state != state and not (state == "inactive" and family.state == "failed"):
         engine.catalogue.turn(family, state)
         family.error = family.error_reason = family.error_row = None
+        if goes_on:
+            engine.backfill.begin(family)
 
 
 def turn(engine: Engine, member: Query, *, active: bool) -> None:

@@ -97,6 +97,8 @@ def _apart(engine: Engine, *both: Query) -> str:
         members = () if catalogue.constants_of(one) is not None else catalogue.members_of(one)
         if any(each.state != "active" for each in (one, *members)):
             return f"once {one.name} goes on, which stands still"
+        if one.backfill_to is not None:
+            return f"once {one.name} is level with the others"
         if engine.streamon.executor.has_wishes(one.name):
             return f"once nothing of {one.name} is pinned"
     if both[0].frontier != both[1].frontier:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cqlduck import selects
 from cqlduck.engine import Engine
+from cqlduck.engine.completeness import complete_from
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration import candidates, families, separating, system
 from cqlduck.registration.names import is_registered, refuse_missing
@@ -245,16 +246,38 @@ def begin(
         query.history_from = old.history_from
     query.frontier = query.since
     assign(engine, query, options)
+    query.complete_from = complete_from(engine.catalogue, query, compiled)
+    engine.backfill.begin(query)
     engine.write(query, compiled, has_log=old is not None)
     engine.recount()
     engine.expect(query)
+
+
+def would_begin_after(engine: Engine, statement: CreateQuery, compiled: Compiled) -> Instant | None:
+    """Return the instant after which a query would begin, or None for the beginning of time.
+
+    Raises:
+        BindError: It asks for history that is forgotten.
+    """
+    catalogue = engine.catalogue
+    inputs = tuple(source.name for source in compiled.sources.values())
+    # a name that no query has
+    query = Query(
+        catalogue.next_position, "", statement.body, compiled.kind, compiled.columns, inputs
+    )
+    catalogue.add(query)
+    try:
+        return _begins_after(engine, query, dict(statement.options).get("history"))
+    finally:
+        catalogue.remove(query)
 
 
 def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant | None:
     """Return the instant after which a new query begins, or None for the beginning of time.
 
     Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
-    were ever there, a duration that far from the frontier.
+    were ever there, 'kept' as far as all of them are still stored, a duration that far from the
+    frontier.
 
     Raises:
         BindError: Elements after that instant are forgotten, or it is no duration.
@@ -266,18 +289,23 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant 
         begins = [reached, *(thing.forgotten for thing in inputs)]
         return max((instant for instant in begins if instant is not None), default=None)
     since: Instant | None = None
-    if history.lower() != "true" and reached is not None:
+    is_kept = history.lower() == "kept"
+    if not is_kept and history.lower() != "true" and reached is not None:
         since = Instant(reached - engine.clock.instants(parse_duration(history)))
     begun = [q.since for q in inner if q.since is not None]
     since = max(begun) if since is None and begun else since
     since = max([since, *begun]) if since is not None else None
     read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
-    for name, lost in read + [(q.name, q.history_from) for q in inner]:
+    read += [(q.name, q.history_from) for q in inner]
+    if is_kept:
+        known = [since, *(lost for _, lost in read)]
+        return max((instant for instant in known if instant is not None), default=None)
+    for name, lost in read:
         if lost is not None and (since is None or since < lost):
             raise BindError(
                 f"{name} has been forgotten up to {engine.shown(lost)}",
-                hint="ask for less, as in WITH (history = '1 hour'), or for nothing: a query "
-                "without history begins now",
+                hint="WITH (history = 'kept') begins with all that is there, WITH (history = "
+                "'1 hour') with less, and a query without history begins now",
             )
     return since
 

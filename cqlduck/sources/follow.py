@@ -15,6 +15,7 @@ where nothing is wrong with any of them. All go the same way in, `Engine.accept`
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from functools import partial
 from operator import itemgetter
@@ -45,7 +46,17 @@ def reading_ahead(engine: Engine) -> Ahead:
     return Ahead(engine.prefetcher.open)
 
 
-def accept_batches(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
+BREATH = 0.001
+"""For how many seconds other threads have the engine between two slices of the backfill."""
+
+
+def accept_batches(
+    engine: Engine,
+    root: Path,
+    ahead: Ahead,
+    limit: int | None = None,
+    slices: int | None = None,
+) -> int:
     """Take what is new in the drop zone, and run ticks; return the number of batches taken.
 
     Args:
@@ -53,16 +64,19 @@ def accept_batches(engine: Engine, root: Path, ahead: Ahead, limit: int | None =
         root: The folder that each input's FROM is relative to.
         ahead: Reads small batches.
         limit: How many batches of each input to take at most.
+        slices: How many slices of the backfill to run at most; the batches that come meanwhile are
+            taken between two.
 
     Raises:
         DropZoneError: A batch that cannot be read; the other inputs have gone on.
     """
-    taken = 0
+    taken, run = 0, 0
     held: dict[str, _Unreadable] = {}
     apart: set[str] = set()
     singly: set[str] = set()
     left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
     while True:
+        has_more = False
         with engine.opened():
             with engine.database.part(INGEST):
                 plan = _plan(engine, root, ahead, left, held, singly)
@@ -70,7 +84,7 @@ def accept_batches(engine: Engine, root: Path, ahead: Ahead, limit: int | None =
                 if plan:
                     engine.step(partial(_take_all, engine, plan, apart, ahead))
                 else:
-                    engine.run()
+                    has_more = engine.go_on()
                     _note_waiting(engine, root, held)
             except reading.NotTogether as error:
                 apart.add(error.name)
@@ -88,12 +102,15 @@ def accept_batches(engine: Engine, root: Path, ahead: Ahead, limit: int | None =
                 passed = engine.input(wrong.relation).next_batch
                 plan = [(wrong.relation, batch) for batch in mine if batch.number < passed]
             else:
-                if not plan:
+                run += has_more
+                if not plan and (not has_more or run == slices):
                     break
             taken += len(plan)
             for name, _ in plan:
                 count = left[name]
                 left[name] = None if count is None else count - 1
+        if has_more:
+            time.sleep(BREATH)
     if held:
         raise next(iter(held.values())).error
     return taken

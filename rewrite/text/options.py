@@ -72,7 +72,7 @@ class Option:
 
 
 OF_QUERIES: Mapping[str, Option] = {
-    "history": Option("duration", ("true", "false")),
+    "history": Option("duration", ("true", "false", "kept")),
     "keep": Option("duration", ("unbounded", DEFAULT)),
     "read": Option("word", ("later", DEFAULT)),
     "sharing": Option("word", ("true", "false", DEFAULT)),

@@ -1,0 +1,440 @@
+"""Backfill: a query that is behind the others comes up in ticks of its own, and says the same."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_ahead import numbers, write
+from test_deferred import QUERIES, SCRIPT
+from test_families import rows_of
+
+import cqlduck
+
+SUMS = "SELECT k, sum(v) AS v FROM s [RANGE 4] GROUP BY k"
+ALL = "SELECT a.k FROM s a, s b WHERE a.k = b.k AND a.v = b.v"
+"""All of s is kept for it."""
+
+DRAWN = (0, 1, 2)
+"""Seeds with which some query is behind for longer than a tick."""
+
+
+def steps(con: cqlduck.Connection, instants: range) -> None:
+    """Run ticks over a stream and a relation."""
+    for t in instants:
+        con.append("s", [(t % 3, t % 5), (t % 2, t)], at=t)
+        con.append("r", [(t % 3, t)], at=t)
+        con.advance(t)
+
+
+def made(path: Path | str = ":memory:", size: int = 4, **settings: Any) -> cqlduck.Connection:
+    """Return a connection whose slices are small."""
+    con = cqlduck.connect(path, sharing=False, **settings)
+    con.engine.backfill.bounds.max_tick = size
+    return con
+
+
+@pytest.fixture
+def con() -> Any:
+    """Return a connection with a live query, and a stream of which all is kept."""
+    with made() as con:
+        con.execute(SCRIPT)
+        con.execute(f"CREATE CONTINUOUS QUERY live AS {SUMS}")
+        con.execute(f"CREATE CONTINUOUS QUERY holds AS {ALL}")
+        steps(con, range(1, 20))
+        yield con
+
+
+class Two:
+    """Two databases that are told the same; in the second one all queries run in common ticks."""
+
+    def __init__(self, folder: Path, rnd: random.Random, settings: dict[str, Any]) -> None:
+        """Open both."""
+        self.folder, self.rnd, self.settings = folder, rnd, settings
+        self.in_memory = rnd.random() < 0.4
+        self.size = rnd.choice([1, 3, 10])
+        self.both: list[cqlduck.Connection] = []
+        self.open()
+
+    def open(self) -> None:
+        """Open both, new or again; what is in memory stays open."""
+        if self.in_memory and self.both:
+            return
+        for con in self.both:
+            con.close()
+        paths = [
+            ":memory:" if self.in_memory else self.folder / f"{name}.duckdb"
+            for name in ("slices", "common")
+        ]
+        self.both = [made(path, self.size, **self.settings) for path in paths]
+
+        def begin(query: Any) -> None:
+            query.backfill_to = None
+
+        self.both[1].engine.backfill.begin = begin  # type: ignore[method-assign]
+
+    def execute(self, text: str) -> None:
+        """Run a statement in both."""
+        self.each(lambda con: con.execute(text) and None)
+
+    def each(self, work: Callable[[cqlduck.Connection], Any]) -> None:
+        """Do the same in both, with the same outcome."""
+        said = []
+        for con in self.both:
+            try:
+                found = work(con)
+                rows = found if isinstance(found, (list, int, type(None))) else found.fetchall()
+                said.append(sorted(rows, key=repr) if isinstance(rows, list) else rows)
+            except cqlduck.Error as error:
+                said.append((type(error), error.message))
+        assert said[0] == said[1]
+
+    def compare(self) -> None:
+        """Compare all that both say of all queries."""
+        for name in self.both[1].queries:
+            self.each(lambda con, name=name: con.changes(name))
+            self.each(lambda con, name=name: con.sql(f"FROM {name}"))
+            mine, other = (con.queries[name] for con in self.both)
+            for what in ("state", "began", "frontier", "columns", "error", "complete_from"):
+                assert getattr(mine, what) == getattr(other, what), (name, what)
+        self.each(lambda con: con.sql("FROM cql.late"))
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(n, marks=pytest.mark.long) for n in range(8, 400))]
+)
+def test_no_element_depends_on_it(seed: int, tmp_path: Path) -> None:
+    """Random registrations, pauses, slices and reopenings between random ticks."""
+    rnd = random.Random(seed)
+    settings: dict[str, Any] = {}
+    if rnd.random() < 0.3:
+        settings["window_edge"] = "half_open"
+    if rnd.random() < 0.3:
+        settings["max_tick"] = rnd.choice([1, 5])
+    two = Two(tmp_path, rnd, settings)
+    two.execute(SCRIPT)
+    # it stands still, so that all is kept: how much is depends on who is behind
+    two.execute("CREATE CONTINUOUS QUERY holds AS SELECT s.k FROM s, u, r, p")
+    two.execute("ALTER CONTINUOUS QUERY holds DEACTIVATE")
+    two.execute(f"CREATE CONTINUOUS QUERY live AS {SUMS}")
+    instant, apart = 0, 0
+    for number in range(rnd.choice([6, 12, 24])):
+        names = list(two.both[1].queries)[1:]
+        draw = rnd.random()
+        if draw < 0.5:
+            how = rnd.choice(["history = true", "history = kept", "history = '3 seconds'"])
+            text = rnd.choice(QUERIES)
+            if rnd.random() < 0.3:
+                text = f"SELECT * FROM {rnd.choice(names)}"
+            given = rnd.choice([f"WITH ({how})", f"WITH ({how})", ""])
+            two.execute(f"CREATE CONTINUOUS QUERY q{number} {given} AS {text}")
+        elif draw < 0.75:
+            verb = rnd.choice(["DEACTIVATE", "ACTIVATE", "ACTIVATE"])
+            two.execute(f"ALTER CONTINUOUS QUERY {rnd.choice(names)} {verb}")
+        for _ in range(rnd.randrange(4)):
+            instant += rnd.choice([0, 1, 1, 2])
+            for name in ("s", "u", "r", "p"):
+                rows = rows_of(rnd, "u" if name == "u" else "s")
+                at = rnd.choice([instant + 1, instant + 1, instant + 2])
+                # how far a tick brings who reads a relation is its heartbeat
+                at += 2 * (name in ("r", "p"))
+                if name == "p":
+                    rows = [row for row in rows if row[0] is not None]
+                if rows and name in ("r", "p") and rnd.random() < 0.3:
+                    two.each(lambda con, n=name, rows=rows, at=at: con.retract(n, rows, at=at))
+                elif rows:
+                    two.each(lambda con, n=name, rows=rows, at=at: con.append(n, rows, at=at))
+            for name in ("s", "u", "r", "p"):
+                two.each(lambda con, n=name, at=instant: con.heartbeat(n, at))
+            if rnd.random() < 0.3:
+                two.each(lambda con: con.advance())
+            else:
+                two.both[1].advance()
+                two.both[0].follow(slices=rnd.choice([0, 1, 1, 2]))
+                apart += two.both[0].engine.has_backfill()
+            if rnd.random() < 0.2:
+                two.open()
+    two.each(lambda con: con.advance())
+    two.compare()
+    assert not two.both[0].engine.backfill.behind
+    assert not [row for row in two.both[0].check().fetchall() if row[5] == "wrong"]
+    assert apart or seed not in DRAWN
+    for con in two.both:
+        con.close()
+
+
+def test_the_others_go_first(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT count(*) AS n FROM a")
+    went: list[tuple[int, int | None]] = []
+    known = con.engine.catalogue.queries
+    con.engine.on_tick.append(
+        lambda report: went.append((known["live"].frontier, known["a"].frontier))
+    )
+    steps(con, range(20, 21))
+    assert went[0] == (20, None)
+    assert went[1:] == [(20, t) for t in (2, 4, 6, 8, 10, 12, 14, 16, 18, 20)]
+    assert sorted(con.changes("a").fetchall()) == sorted(con.changes("live").fetchall())
+    assert con.table("above").fetchall() == con.sql("SELECT count(*) FROM a").fetchall()
+    assert con.advance() == 20
+
+
+def test_what_is_activated_comes_up_between_ticks(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a AS {SUMS}")
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT max(v) AS v FROM a")
+    con.execute("ALTER CONTINUOUS QUERY a DEACTIVATE")
+    steps(con, range(20, 30))
+    con.execute("ALTER CONTINUOUS QUERY a ACTIVATE")
+    assert con.engine.backfill.behind == {"a", "above"}
+    con.append("s", [(1, 1)], at=30)
+    for name in ("s", "r"):
+        con.heartbeat(name, 30)
+    con.follow(slices=1)
+    frontiers = [con.queries[name].frontier for name in ("live", "a", "above")]
+    assert frontiers == [30, 21, 21]
+    assert con.sql("SELECT name, backfilled FROM cql.queries WHERE backfilled > 0").fetchall() == [
+        ("a", pytest.approx(2 / 10))
+    ]
+    con.advance()
+    assert sorted(con.table("a").fetchall()) == sorted(con.table("live").fetchall())
+
+
+def test_a_batch_that_comes_meanwhile_is_taken_between_two_slices(tmp_path: Path) -> None:
+    write(tmp_path, 0, numbers([1, 2, 3], 0))
+    with made(drop_zone=tmp_path, size=1) as con:
+        con.execute("CREATE STREAM s (a BIGINT) FROM 's'")
+        con.execute("CREATE CONTINUOUS QUERY live AS SELECT count(*) AS n FROM s")
+        con.execute("CREATE CONTINUOUS QUERY holds AS SELECT x.a FROM s x, s y WHERE x.a = y.a")
+        for number in range(1, 6):
+            write(tmp_path, number, numbers([number], number))
+        assert con.follow() == 6
+        con.execute("CREATE CONTINUOUS QUERY a WITH (history = true) AS SELECT a FROM s [RANGE 2]")
+        went = []
+
+        def meanwhile(report: object) -> None:
+            known = con.engine.catalogue.queries
+            went.append((known["live"].frontier, known["a"].frontier))
+            if len(went) == 3:
+                write(tmp_path, 6, numbers([6], 6))
+
+        con.engine.on_tick.append(meanwhile)
+        assert con.follow() == 1
+        assert went == [(4, -1), (4, 0), (4, 1), (5, 1)] + [(5, t) for t in (2, 3, 4, 5)]
+
+
+def test_another_thread_gets_in_between_two_slices(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    run, begun = con.engine.tick.run, threading.Event()
+
+    def slowly(*args: Any) -> Any:
+        begun.set()
+        time.sleep(0.05)
+        return run(*args)
+
+    con.engine.tick.run = slowly  # type: ignore[method-assign]
+    con.start("1 second")
+    assert begun.wait(20)
+    con.append("s", [(1, 1)], at=20)
+    assert con.engine.backfill.behind == {"a"}
+    con.stop()
+    # it waited for the slice that ran, and for no more
+    assert con.engine.backfill.behind == {"a"}
+    con.engine.tick.run = run  # type: ignore[method-assign]
+    con.advance(20)
+    assert sorted(con.table("a").fetchall()) == sorted(con.table("live").fetchall())
+
+
+def test_explain_says_how_far_it_is(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    assert "-- behind: nothing of its way to 19 is done; it goes on between" in con.explain("a")
+    con.follow(slices=1)
+    con.engine.go_on()
+    said = next(line for line in con.explain("a").splitlines() if line.startswith("-- behind"))
+    assert "21% of its way to 19 is done, some " in said
+    assert con.queries["a"].backfilled == pytest.approx(4 / 19)
+    con.advance()
+    assert "behind" not in con.explain("a")
+    assert con.queries["a"].backfilled is None
+
+
+def test_nobody_is_held_where_nobody_else_runs() -> None:
+    with made() as con:
+        con.execute(SCRIPT)
+        con.append("s", [(t % 3, t) for t in range(50)], at=list(range(50)))
+        con.advance(50)
+        con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+        assert con.engine.backfill.behind == frozenset()
+        con.advance(51)
+        assert con.sql("SELECT count(*) FROM cql.ticks").fetchall() == [(1,)]
+        assert con.engine.query("a").backfill_to is None
+
+
+def test_a_query_that_fails_on_the_way_holds_nobody_back(con: cqlduck.Connection) -> None:
+    con.execute(
+        "CREATE CONTINUOUS QUERY a WITH (history = true) AS SELECT 1 // (v - 12) AS x FROM s"
+    )
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT count(*) AS n FROM a")
+    with pytest.warns(RuntimeWarning, match="a failed"):
+        steps(con, range(20, 22))
+    assert (con.queries["a"].state, con.queries["a"].frontier) == ("failed", 11)
+    assert con.queries["live"].frontier == 21
+    assert not con.engine.has_backfill()
+
+
+# -- how far back, and from when on complete -------------------------------------------------------
+
+
+def test_it_begins_with_what_is_kept() -> None:
+    with made() as con:
+        con.execute(SCRIPT)
+        con.execute("CREATE CONTINUOUS QUERY live AS SELECT k, v FROM s [RANGE 6]")
+        steps(con, range(1, 40))
+        with pytest.raises(cqlduck.BindError, match="s has been forgotten up to ") as caught:
+            con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+        assert "WITH (history = 'kept')" in str(caught.value)
+        con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = 'kept') AS {SUMS}")
+        con.execute(f"CREATE CONTINUOUS QUERY late AS {SUMS}")
+        con.execute("CREATE CONTINUOUS QUERY total AS SELECT count(*) AS n FROM s")
+        con.execute("CREATE CONTINUOUS QUERY linear AS SELECT k FROM s WHERE v > 2")
+        forgotten = con.engine.input("s").forgotten
+        assert forgotten is not None
+        assert forgotten < 39 - 6
+        known = {name: query.complete_from for name, query in con.queries.items()}
+        assert known == {
+            "live": None,
+            "a": forgotten + 5,
+            "late": 44,
+            "total": "never",
+            "linear": None,
+        }
+        steps(con, range(40, 45))
+        assert con.queries["a"].began == forgotten + 1
+        found = con.sql(
+            "SELECT name, complete_from FROM cql.queries WHERE complete_from IS NOT NULL"
+        )
+        assert found.fetchall() == [("a", str(forgotten + 5)), ("late", "44"), ("total", "never")]
+        assert "-- complete: from 44 on; before that it lacks what came up to 39" in con.explain(
+            "late"
+        )
+        assert "-- complete: never; it lacks for good what came up to 39" in con.explain("total")
+        assert "-- complete" not in con.explain("linear")
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(n, marks=pytest.mark.long) for n in range(4, 200))]
+)
+def test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever(seed: int) -> None:
+    rnd = random.Random(seed)
+    texts = rnd.sample([text for text in QUERIES if "//" not in text], 6)
+    with made(window_edge=rnd.choice(["closed", "half_open"])) as con:
+        con.execute(SCRIPT)
+        for number, text in enumerate(texts):
+            con.execute(f"CREATE CONTINUOUS QUERY old{number} AS {text}")
+        con.execute("CREATE CONTINUOUS QUERY under AS SELECT k, v FROM s [RANGE 5]")
+        con.execute("CREATE CONTINUOUS QUERY above AS SELECT k, max(v) AS v FROM under GROUP BY k")
+        begun, last = rnd.randrange(2, 14), 30
+        for instant in range(1, last):
+            for name in ("s", "u", "r", "p"):
+                rows = rows_of(rnd, "u" if name == "u" else "s")
+                rows = [row for row in rows if name != "p" or row[0] is not None]
+                if rows:
+                    con.append(name, rows, at=instant)
+            con.advance(instant)
+            if instant == begun:
+                how = rnd.choice(["", "WITH (history = 'kept')"])
+                for number, text in enumerate(texts):
+                    con.execute(f"CREATE CONTINUOUS QUERY new{number} {how} AS {text}")
+                con.execute(
+                    f"CREATE CONTINUOUS QUERY newunder {how} AS SELECT k, v FROM s [RANGE 5]"
+                )
+                con.execute(
+                    "CREATE CONTINUOUS QUERY newabove AS "
+                    "SELECT k, max(v) AS v FROM newunder GROUP BY k"
+                )
+        compared = 0
+        for name in [f"{number}" for number in range(len(texts))]:
+            compared += _compare(con, f"old{name}", f"new{name}")
+        compared += _compare(con, "under", "newunder") + _compare(con, "above", "newabove")
+        assert compared >= 2
+
+
+def _compare(con: cqlduck.Connection, old: str, new: str) -> int:
+    """Compare two queries from where one is complete; return whether it is."""
+    known = con.queries[new]
+    if known.complete_from == "never":
+        return 0
+    first = known.complete_from if known.complete_from is not None else known.began
+    assert first is not None
+    if known.kind == "stream":
+        assert sorted(con.changes(old, first - 1).fetchall(), key=repr) == sorted(
+            con.changes(new, first - 1).fetchall(), key=repr
+        )
+    else:
+        for instant in range(int(first), 30):
+            assert sorted(con.as_of(old, instant).fetchall(), key=repr) == sorted(
+                con.as_of(new, instant).fetchall(), key=repr
+            ), instant
+    return 1
+
+
+def test_explain_create_says_how_much_history_there_is(con: cqlduck.Connection) -> None:
+    def said(options: str) -> list[str]:
+        rows = con.execute(
+            f"EXPLAIN CREATE CONTINUOUS QUERY a WITH ({options}) AS {SUMS}"
+        ).fetchall()
+        return [line for (line,) in rows if "elements of history" in line]
+
+    assert con.engine.backfill.behind == frozenset()
+    (line,) = said("history = true")
+    assert line.startswith(
+        "--   before, between the ticks of others: 38 elements of history, at most"
+    )
+    (line,) = said("history = '5 seconds'")
+    assert ": 10 elements of history, " in line
+    assert said("history = false") == []
+    assert list(con.queries) == ["live", "holds"]
+
+
+KILLED = """
+import os, sys
+import cqlduck
+con = cqlduck.connect(sys.argv[1], sharing=False)
+con.engine.backfill.bounds.max_tick = 4
+con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+con.execute("CREATE CONTINUOUS QUERY holds AS SELECT a.k FROM s a, s b WHERE a.k = b.k")
+con.execute("CREATE CONTINUOUS QUERY live AS SELECT k, sum(v) AS v FROM s [RANGE 4] GROUP BY k")
+con.append("s", [(t % 3, t) for t in range(40)], at=list(range(40)))
+con.advance(40)
+con.execute('''CREATE CONTINUOUS QUERY a WITH (history = true) AS
+    SELECT k, sum(v) AS v FROM s [RANGE 4] GROUP BY k''')
+seen = []
+def told(report):
+    seen.append(report)
+    if len(seen) == int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+con.engine.on_tick.append(told)
+con.append("s", [(1, 1)], at=41)
+con.advance(41)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 2, 5])
+def test_a_kill_in_the_middle_loses_nothing(after: int, tmp_path: Path) -> None:
+    path = tmp_path / "app.duckdb"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), str(after)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with made(path) as con:
+        assert con.engine.backfill.behind == {"a"}
+        con.advance(41)
+        assert con.engine.backfill.behind == frozenset()
+        assert sorted(con.changes("a").fetchall()) == sorted(con.changes("live").fetchall())
+        assert con.sql("SELECT count(*) FROM cql_state.stream_s").fetchall() == [(41,)]
+        assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
