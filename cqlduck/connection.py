@@ -612,8 +612,8 @@ class Connection:
         if self.drop_zone is None:
             if slices is None:
                 self._engine.run()
-            elif slices:
-                self._engine.go_on()
+            else:
+                self._engine.go_on(slices)
             return 0
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)

@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.errors import DatabaseError, first_line
-from cqlduck.state import claims, migrations, shadows
+from cqlduck.state import claims, migrations, shadows, template
 from cqlduck.state.frames import Frames
 from cqlduck.state.functions import Callables
 from cqlduck.state.incoming import Incoming
@@ -179,9 +179,21 @@ class Database(Runner):
         Raises:
             DatabaseError: It is damaged, or holds what cqlduck has not written.
         """
-        with self._understood(), self.transaction():
-            self._migrate()
+        with self._understood(), self._copying() as copying, self.transaction():
+            self._migrate(copying)
             yield
+
+    @contextlib.contextmanager
+    def _copying(self) -> Iterator[str | None]:
+        """Give what copies the schema of a new database from the template, or None."""
+        path = migrations.TEMPLATE.file() if self.is_new else None
+        if path is None:
+            yield None
+            return
+        self.execute(f"ATTACH {literal(str(path))} AS {template.NAME} (READ_ONLY)")
+        yield f"COPY FROM DATABASE {template.NAME} TO {ALIAS} (SCHEMA)"
+        # after an error the database is abandoned
+        self.execute(f"DETACH {template.NAME}")
 
     @contextlib.contextmanager
     def _understood(self) -> Iterator[None]:
@@ -273,11 +285,11 @@ class Database(Runner):
             self._asking.close()
             self._asking = None
 
-    def _migrate(self) -> None:
+    def _migrate(self, copying: str | None) -> None:
         if not self.is_new:
             shadows.refuse(self, ALIAS)
         try:
-            migrations.run(self)
+            migrations.run(self, copying)
         except duckdb.CatalogException as error:
             raise DatabaseError(
                 f"the database {self.path} was made by another version of cqlduck: "

@@ -9,15 +9,26 @@ refused.
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
 from typing import Any, Protocol
 
 import duckdb
 
 from cqlduck import sql
 from cqlduck.errors import DatabaseError
+from cqlduck.state.template import Template
 
 VERSION = "schema_version"
 """The name of the setting."""
+
+DIGEST = "schema_digest"
+"""The name of the setting that says by which texts the schema was made."""
+
+_VIEW = re.compile(r"^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?([\w.]+)", re.MULTILINE)
+
+FILES = ("schema", "macros", "views", "properties")
+"""What makes a schema, in their order."""
 
 
 class Base(Protocol):
@@ -39,8 +50,12 @@ class Base(Protocol):
         ...
 
 
-def run(database: Base) -> None:
+def run(database: Base, copying: str | None = None) -> None:
     """Make the schema, the macros and the views of a database, or bring them to this version.
+
+    Args:
+        database: The database.
+        copying: A statement that makes the schema of a new database, if it is to be copied.
 
     Raises:
         DatabaseError: A later version of cqlduck has written it.
@@ -57,14 +72,58 @@ def run(database: Base) -> None:
             f"version {known}, this one knows {len(steps)}",
             hint="install the latest cqlduck",
         )
+    if there and known == len(steps) and _is_whole(database):
+        return
     for text in steps[known:]:
         _execute(database, text)
-    for name in ("schema", "macros", "views", "properties"):
-        _execute(database, sql.read(name))
-    if not there or known < len(steps):
-        if there:
-            database.execute("DELETE FROM cql_state.settings WHERE name = ?", [VERSION])
-        database.execute("INSERT INTO cql_state.settings VALUES (?, ?)", [VERSION, str(len(steps))])
+    if copying is None:
+        for name in FILES:
+            _execute(database, sql.read(name))
+    else:
+        database.execute(copying)
+    if there:
+        names = [VERSION, DIGEST]
+        database.execute("DELETE FROM cql_state.settings WHERE list_contains(?, name)", [names])
+    database.execute(
+        "INSERT INTO cql_state.settings VALUES (?, ?), (?, ?)",
+        [VERSION, str(len(steps)), DIGEST, _digest()],
+    )
+
+
+def _is_whole(database: Base) -> bool:
+    """Return whether the schema is that of these files, and all of its views are there."""
+    found = database.value("SELECT max(value) FROM cql_state.settings WHERE name = ?", [DIGEST])
+    if found != _digest():
+        return False
+    views = _views()
+    # a person with a shell may have dropped one; of tables and macros it takes long to ask
+    there = database.value(
+        "SELECT count(*) FROM duckdb_views() WHERE database_name = current_database() "
+        "AND list_contains(?, schema_name || '.' || view_name)",
+        [views],
+    )
+    return bool(there == len(views))
+
+
+@functools.cache
+def _digest() -> str:
+    return hashlib.sha256("".join(map(sql.read, FILES)).encode()).hexdigest()
+
+
+@functools.cache
+def _views() -> list[str]:
+    """Return the names of the views that the files make."""
+    return [name for text in map(sql.read, FILES) for name in _VIEW.findall(text)]
+
+
+def _fill(connection: duckdb.DuckDBPyConnection) -> None:
+    for name in FILES:
+        for statement in _statements(sql.read(name)):
+            connection.execute(statement)
+
+
+TEMPLATE = Template(_fill)
+"""What new databases of this process are copied from."""
 
 
 def _version(database: Base) -> int:

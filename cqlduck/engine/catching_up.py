@@ -27,10 +27,10 @@ class CatchingUp(Failing):
         self._serve_listeners()
         super().run(until)
 
-    def go_on(self) -> bool:
-        """Advance as far as the heartbeats allow; queries that are behind by a slice at most."""
+    def go_on(self, slices: int) -> bool:
+        """Advance as far as the heartbeats allow, but queries that are behind by some slices."""
         self._serve_listeners()
-        return super().go_on()
+        return super().go_on(slices)
 
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:
         """Run `before`, which takes elements in, and one tick, in one transaction."""

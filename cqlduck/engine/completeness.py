@@ -7,12 +7,14 @@ forgets, such as a sum without a window, lacks it for good.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.plan import NEVER, ToStream, unique
 from cqlduck.rewrite.plan.warmth import warm_after
-from cqlduck.rewrite.text.time import ZERO, Duration, Instant
+from cqlduck.rewrite.text.time import ZERO, Instant
 from cqlduck.state.catalog import Catalogue, Query
 
 NOT_KNOWN = Instant(NEVER + 1)
@@ -31,14 +33,22 @@ def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Ins
         The instant; `NEVER`, which is before all others, if it lacks nothing; None if it always
         does.
     """
-    lacking = [_lacking(catalogue, query, name) for name in query.inputs]
-    if all(one == NEVER for one in lacking):
+    is_stateless = _is_stateless(compiled)
+    root, *below = unique(compiled.plan)
+    is_nested = any(isinstance(node, ToStream) for node in below)
+    sees_changes = not is_stateless and isinstance(root, ToStream) and root.kind != "rstream"
+    lacks = [one for name in query.inputs for one in _lacks(catalogue, query, name)]
+    if not (sees_changes or is_nested):
+        lacks = [one for one in lacks if one.of != "past"]
+    if not lacks:
         return NEVER
-    reach = _reach(compiled)
-    if reach is None or None in lacking:
+    has_windows = is_nested or any(one.of == "stream" for one in lacks)
+    reach = warm_after(compiled.plan) if has_windows and not is_stateless else ZERO
+    if reach is None or any(one.up_to is None for one in lacks):
         return None
-    last = max(one for one in lacking if one is not None)
-    return Instant(last + max(reach, 1))
+    last = max(one.up_to for one in lacks if one.up_to is not None)
+    # what a relation was an instant before makes its changes
+    return Instant(last + max(reach, 1) + sees_changes)
 
 
 def is_partial(query: Query) -> bool:
@@ -65,26 +75,38 @@ def said(catalogue: Catalogue, query: Query, shown: Callable[[Instant | None], s
     return f"-- complete: from {shown(query.complete_from)} on; {why}"
 
 
-def _lacking(catalogue: Catalogue, query: Query, name: str) -> Instant | None:
-    """Return up to which instant a query has less of an input than there was.
+@dataclass(frozen=True)
+class _Lack:
+    """What a query has less of an input than there was.
 
-    Returns:
-        The instant; `NEVER` if it has all of it; None if it will always have less.
+    Attributes:
+        of: 'stream': elements; 'relation': what it holds; 'past': what it held before.
+        up_to: Up to which instant; None if for good.
     """
+
+    of: Literal["stream", "relation", "past"]
+    up_to: Instant | None
+
+
+def _lacks(catalogue: Catalogue, query: Query, name: str) -> Iterator[_Lack]:
+    """Yield what a query has less of an input than there was."""
     since, inner = query.since, catalogue.queries.get(name.lower())
-    if inner is None:
-        thing = catalogue.input_of(name)
-        # what a relation holds is there from the first instant on
-        if thing is None or thing.kind == "relation" or since is None:
-            return NEVER
-        first = thing.first_instant
-        return NEVER if first is None or first > since else since
-    if inner.complete_from is None:
-        return None
-    known = [Instant(inner.complete_from - 1)] if inner.complete_from != NEVER else []
-    if inner.kind == "stream" and since is not None and _has_said(inner, since):
-        known.append(since)
-    return max(known, default=NEVER)
+    if inner is not None:
+        is_stream, before = inner.kind == "stream", inner.complete_from
+        if before != NEVER:
+            up_to = None if before is None else Instant(before - 1)
+            yield _Lack("stream" if is_stream else "relation", up_to)
+        if since is not None and _has_said(inner, since):
+            yield _Lack("stream" if is_stream else "past", since)
+        return
+    thing = catalogue.input_of(name)
+    if thing is None or since is None or not thing.next_seq:
+        return
+    first = thing.first_instant
+    if thing.kind == "relation" and (first is None or first <= since):
+        yield _Lack("past", since)
+    if thing.kind == "stream" and first is not None and first <= since:
+        yield _Lack("stream", since)
 
 
 def _has_said(inner: Query, since: Instant) -> bool:
@@ -95,10 +117,7 @@ def _has_said(inner: Query, since: Instant) -> bool:
     return first is not None and first <= since
 
 
-def _reach(compiled: Compiled) -> Duration | None:
-    """Return for how many instants an element matters; None if for ever."""
+def _is_stateless(compiled: Compiled) -> bool:
+    """Return whether a query yields what comes, and remembers nothing of it."""
     looks_back = any(span != 0 for span in compiled.spans.values())
-    if compiled.kind == "stream" and not compiled.synopses and not looks_back:
-        # it yields what comes, and remembers nothing of it
-        return ZERO
-    return warm_after(compiled.plan)
+    return compiled.kind == "stream" and not compiled.synopses and not looks_back

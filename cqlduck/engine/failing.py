@@ -35,18 +35,23 @@ class Failing(Ticking):
                 self.between_ticks()
                 self._step(until)
 
-    def go_on(self) -> bool:
-        """Advance as far as the heartbeats allow, but queries that are behind by a slice at most.
+    def go_on(self, slices: int) -> bool:
+        """Advance as far as the heartbeats allow, but queries that are behind by some slices.
+
+        Args:
+            slices: How many these are at most.
 
         Returns:
             Whether one of these has more to go.
         """
+        run = 0
         with self.opened():
             while self._behind(None):
+                if run >= slices and self.has_backfill() and not self._others_go():
+                    return True
                 self.between_ticks()
                 self._step(None)
-                if self.backfill.is_on:
-                    return self.has_backfill()
+                run += self.backfill.is_on
         return False
 
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:

@@ -87,6 +87,14 @@ class Ticking(Refreshing):
             for query in self.catalogue.running
         )
 
+    def _others_go(self) -> bool:
+        """Return whether a query that is not behind the others has a way to go."""
+        behind = self.backfill.behind
+        return any(
+            query.name not in behind and query.state == "active" and self._has_way(query, None)
+            for query in self.catalogue.running
+        )
+
     def _waits(self, thing: Input) -> bool:
         """Return whether something is pending in a relation at or before its heartbeat."""
         first = self.relation_buffer.first(thing)
@@ -138,7 +146,7 @@ class Ticking(Refreshing):
         started = wall.perf_counter()
         excluded = self.progress.excluded
         running = self.catalogue.running
-        active = [q for q in running if q.state == "active" and q.name not in excluded]
+        active = able = [q for q in running if q.state == "active" and q.name not in excluded]
         woken, bounds = self.deferral.woken, None
         self.backfill.is_on = False
         if not woken:
@@ -158,7 +166,7 @@ class Ticking(Refreshing):
         reached = None
         if not woken:
             with self.database.part("relations"):
-                self._close_relations(active, until, bound)
+                self._close_relations(able, until, bound)
             reached = self._promise(active, waiting, until)
         self.prefetcher.tick += 1
         self.tables.made.clear()
@@ -237,8 +245,10 @@ class Ticking(Refreshing):
     ) -> None:
         """Close the instants of relations up to where the queries that read them go."""
         goals: dict[str, Instant] = {}
+        behind = self.backfill.behind
         for query in active:
-            goal = self.progress.goal(query, until, bound)
+            # as far as that goes time has come for who is behind, too
+            goal = self.progress.goal(query, bound if query.name in behind else until, bound)
             if goal is not None:
                 goals[query.name] = goal
         above = self.catalogue.reading.above

@@ -84,7 +84,7 @@ def accept_batches(
                 if plan:
                     engine.step(partial(_take_all, engine, plan, apart, ahead))
                 else:
-                    has_more = engine.go_on()
+                    has_more = engine.go_on(1 if run != slices else 0)
                     _note_waiting(engine, root, held)
             except reading.NotTogether as error:
                 apart.add(error.name)
@@ -102,9 +102,9 @@ def accept_batches(
                 passed = engine.input(wrong.relation).next_batch
                 plan = [(wrong.relation, batch) for batch in mine if batch.number < passed]
             else:
-                run += has_more
                 if not plan and (not has_more or run == slices):
                     break
+                run += has_more
             taken += len(plan)
             for name, _ in plan:
                 count = left[name]
