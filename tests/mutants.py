@@ -634,7 +634,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine/ticking.py",
         ("a relation does not close where a deferred query waits",
-         "self._close_relations(active, until, bound)",
+         "self._close_relations(able, until, bound)",
          "self._close_relations(going, until, bound)",
          DEFERRED + "relations_close_in_ticks_that_do_not_answer_it"),
         ("listeners hear of ticks that only answer",
@@ -2456,11 +2456,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "cqlduck/engine/completeness.py",
-        ("a query is complete an instant too early", "return Instant(last + max(reach, 1))",
+        ("a query is complete an instant too early",
+         "return Instant(last + max(reach, 1) + sees_changes)",
          "return Instant(last + reach - 1)",
          "test_backfill.py::test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever"),
         ("what a query has forgotten before it began does not matter",
-         "return NEVER if first is None or first > since else since", "return NEVER",
+         "first is not None and first <= since:", "False:",
          "test_backfill.py::test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever"),
     ),
     *_of(
