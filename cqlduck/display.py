@@ -127,11 +127,18 @@ class Display:
 
     def _facts(self, whole: bool = False) -> list[str]:
         engine = self.con.engine
+        backfill, running = engine.backfill, engine.catalogue.running
+        apart = backfill.frontier()
         return [
-            f"event time {event_time(engine.shown(engine.frontier()))}",
+            f"event time {event_time(engine.shown(engine.frontier() if apart is None else apart))}",
             f"{self.events:,} events",
             f"{self._speed(whole):,.0f} a second",
             f"{batches(self.con):,} batches",
+            *(
+                f"{query.name} backfilled {backfill.fraction(query) or 0:.0%}"
+                for query in running
+                if query.backfill_to is not None
+            ),
         ]
 
     def _line(self, whole: bool = False) -> str:

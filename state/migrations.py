@@ -27,6 +27,9 @@ DIGEST = "schema_digest"
 
 _VIEW = re.compile(r"^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?([\w.]+)", re.MULTILINE)
 
+LISTS = ("cql_state.synopsis_rows", "cql_state.store_rows")
+"""The views over the tables of what is registered (`inspection`)."""
+
 FILES = ("schema", "macros", "views", "properties")
 """What makes a schema, in their order."""
 
@@ -73,6 +76,7 @@ def run(database: Base, copying: str | None = None) -> None:
             hint="install the latest cqlduck",
         )
     if there and known == len(steps) and _is_whole(database):
+        _execute(database, sql.read("macros"))
         return
     for text in steps[known:]:
         _execute(database, text)
@@ -86,34 +90,40 @@ def run(database: Base, copying: str | None = None) -> None:
         database.execute("DELETE FROM cql_state.settings WHERE list_contains(?, name)", [names])
     database.execute(
         "INSERT INTO cql_state.settings VALUES (?, ?), (?, ?)",
-        [VERSION, str(len(steps)), DIGEST, _digest()],
+        [VERSION, str(len(steps)), DIGEST, _seen(database)],
     )
 
 
 def _is_whole(database: Base) -> bool:
-    """Return whether the schema is that of these files, and all of its views are there."""
+    """Return whether the schema is that of these files, and nobody has changed its views."""
     found = database.value("SELECT max(value) FROM cql_state.settings WHERE name = ?", [DIGEST])
-    if found != _digest():
-        return False
-    views = _views()
-    # a person with a shell may have dropped one; of tables and macros it takes long to ask
-    there = database.value(
-        "SELECT count(*) FROM duckdb_views() WHERE database_name = current_database() "
+    return bool(found == _seen(database))
+
+
+def _seen(database: Base) -> str:
+    """Return by which texts a schema is made, how many of its views there are, and how long.
+
+    To ask for what is in tables and macros takes long.
+    """
+    found = database.value(
+        "SELECT count(*) || ' ' || sum(length(sql)) FROM duckdb_views() "
+        "WHERE database_name = current_database() "
         "AND list_contains(?, schema_name || '.' || view_name)",
-        [views],
+        [_views()],
     )
-    return bool(there == len(views))
+    return f"{_digest()} {found}"
+
+
+@functools.cache
+def _views() -> list[str]:
+    """Return the names of the views of the files, but for those that registrations make anew."""
+    names = [name for text in map(sql.read, FILES) for name in _VIEW.findall(text)]
+    return [name for name in names if name not in LISTS]
 
 
 @functools.cache
 def _digest() -> str:
     return hashlib.sha256("".join(map(sql.read, FILES)).encode()).hexdigest()
-
-
-@functools.cache
-def _views() -> list[str]:
-    """Return the names of the views that the files make."""
-    return [name for text in map(sql.read, FILES) for name in _VIEW.findall(text)]
 
 
 def _fill(connection: duckdb.DuckDBPyConnection) -> None:

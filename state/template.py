@@ -50,10 +50,11 @@ class Template:
             self._made += 1
             if self._made <= AFTER:
                 return None
-            if self._file is None or not self._file.exists():
+            if self._file is None or not os.path.exists(self._file):
                 with contextlib.suppress(OSError, duckdb.Error):
                     self._file = self._written()
-            return self._file
+            # who has given up rights meanwhile may not read it
+            return self._file if self._file is not None and os.access(self._file, os.R_OK) else None
 
     def _written(self) -> Path:
         """Write the file; it goes when the process ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import signal
 import subprocess
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from test_ahead import numbers, write
 from test_deferred import QUERIES, SCRIPT
 from test_families import rows_of
 
 import cqlduck
+from cqlduck.display import Display
 
 SUMS = "SELECT k, sum(v) AS v FROM s [RANGE 4] GROUP BY k"
 ALL = "SELECT a.k FROM s a, s b WHERE a.k = b.k AND a.v = b.v"
@@ -267,6 +270,19 @@ def test_explain_says_how_far_it_is(con: cqlduck.Connection) -> None:
     assert con.queries["a"].backfilled is None
 
 
+def test_the_display_of_a_run_shows_it_beside_the_time_of_the_others(
+    con: cqlduck.Connection,
+) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    con.engine.go_on(2)
+    out = Console(file=io.StringIO(), width=500)
+    with Display(con, out):
+        pass
+    said = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "event time 19, " in said
+    assert "a backfilled 21%" in said
+
+
 def test_nobody_is_held_where_nobody_else_runs() -> None:
     with made() as con:
         con.execute(SCRIPT)
@@ -328,6 +344,43 @@ def test_it_begins_with_what_is_kept() -> None:
         )
         assert "-- complete: never; it lacks for good what came up to 39" in con.explain("total")
         assert "-- complete" not in con.explain("linear")
+
+
+def test_who_reads_one_that_begins_anew_is_complete_when_that_is(con: cqlduck.Connection) -> None:
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT max(v) AS v FROM live")
+    steps(con, range(20, 30))
+    assert con.queries["above"].complete_from is None
+    con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY live AS {SUMS.replace('4', '7')}")
+    assert con.queries["live"].complete_from == 37
+    assert con.queries["above"].complete_from == 37
+    assert "-- complete: from 37 on; " in con.explain("above")
+
+
+def test_a_family_that_is_activated_comes_up_between_ticks() -> None:
+    text = "SELECT k, count(*) AS n FROM s [RANGE 5] WHERE v > {} GROUP BY k"
+    with cqlduck.connect() as con:
+        con.engine.backfill.bounds.max_tick = 4
+        con.execute(SCRIPT)
+        con.execute(f"CREATE CONTINUOUS QUERY alone WITH (sharing = false) AS {text.format(2)}")
+        for name, constant in (("a", 1), ("b", 2), ("c", 0)):
+            con.execute(f"CREATE CONTINUOUS QUERY {name} AS {text.format(constant)}")
+        family = con.engine.query("b").family
+        assert family is not None
+        known = con.engine.catalogue
+        members = [one.name for one in known.members_of(known.planned(family))]
+        steps(con, range(1, 6))
+        for name in members:
+            con.execute(f"ALTER CONTINUOUS QUERY {name} DEACTIVATE")
+        steps(con, range(6, 20))
+        con.execute("ALTER CONTINUOUS QUERY b ACTIVATE")
+        assert con.engine.backfill.behind == {family}
+        con.follow(slices=1)
+        assert con.queries["b"].backfilled == pytest.approx(2 / 14)
+        found = con.sql("SELECT backfilled FROM cql.queries WHERE name = 'b'").fetchall()
+        assert found == [(pytest.approx(2 / 14),)]
+        steps(con, range(20, 24))
+        assert sorted(con.table("b").fetchall()) == sorted(con.table("alone").fetchall())
+        assert sorted(con.changes("b").fetchall()) == sorted(con.changes("alone").fetchall())
 
 
 @pytest.mark.parametrize(

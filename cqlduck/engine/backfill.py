@@ -128,14 +128,19 @@ class Backfill:
         self._behind = None
         return True
 
+    def _others(self) -> list[Instant]:
+        """Return the frontiers of active queries that are not behind, if they have one."""
+        behind = self.behind
+        known = (q for q in self.catalogue.running if q.state == "active" and q.name not in behind)
+        return [query.frontier for query in known if query.frontier is not None]
+
+    def frontier(self) -> Instant | None:
+        """Return the least frontier of the queries that are not behind, if any is; else None."""
+        return min(self._others(), default=None) if self.behind else None
+
     def _is_level(self, query: Query) -> bool:
-        behind, reached = self.behind, query.frontier
-        others = [
-            one.frontier
-            for one in self.catalogue.running
-            if one.state == "active" and one.name not in behind and one is not query
-        ]
-        known = [frontier for frontier in others if frontier is not None]
+        # where nobody is told apart it is one of the others
+        reached, known = query.frontier, self._others() if self.behind else []
         return bool(known) and reached is not None and reached >= max(known)
 
     def seconds_left(self, query: Query) -> float | None:

@@ -195,7 +195,8 @@ class Ticking(Refreshing):
         reached = max((q.frontier for q in moved if q.frontier is not None), default=reached)
         if reached is not None:
             number = self.ticks + len(self._ticked) + 1
-            known = [stood[q.name] for q in moving if q in moved or q.name in waiting]
+            names = {q.name for q in moved} | waiting
+            known = [instant for name, instant in stood.items() if name in names]
             since = None if None in known else min(at for at in known if at is not None)
             self._ticked.append(
                 catalog_rows.Ticked(number, since, reached, len(moved), elements, seconds)

@@ -181,6 +181,8 @@ def move_behind(engine: Engine, readers: Sequence[Query]) -> None:
         inspection.refresh(engine.database, engine.catalogue, reader)
         reader.position = engine.catalogue.next_position
         engine.catalogue.add(reader)
+        compiled = engine.compiled[reader.planned_by]
+        reader.complete_from = complete_from(engine.catalogue, reader, compiled)
         catalog_rows.move(engine.database, reader)
         inspection.refresh(engine.database, engine.catalogue, reader)
 
