@@ -176,16 +176,9 @@ class Ticking(Refreshing):
             if goal is None:
                 continue
             current.append(query.name)
-            share, begun = self.backfill.fraction(query), wall.perf_counter()
-            elements += self._advance(query, goal, buffered)
+            elements += self._move(query, goal, buffered)
             current.pop()
             moved.append(query)
-            self.deferral.ran(query)
-            if self.backfill.ran(query, share, wall.perf_counter() - begun):
-                # what has come for it too is to be counted
-                self.bounds.recount()
-            if query.shape is not None:
-                families.level(self.catalogue, query)
         if self.tables.large:
             self.tables.end()
         self.system.write(moved)
@@ -203,6 +196,18 @@ class Ticking(Refreshing):
             )
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)
+
+    def _move(self, query: Query, goal: Instant, buffered: Mapping[str, Buffered]) -> int:
+        """Bring a query to an instant, and its members; return how many elements it wrote."""
+        gone, begun = self.backfill.fraction(query), wall.perf_counter()
+        elements = self._advance(query, goal, buffered)
+        self.deferral.ran(query)
+        if self.backfill.ran(query, gone, wall.perf_counter() - begun):
+            # what has come for it too is to be counted
+            self.bounds.recount()
+        if query.shape is not None:
+            families.level(self.catalogue, query)
+        return elements
 
     def _promise(
         self, active: Sequence[Query], waiting: Container[str], until: Instant | None
