@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from cqlduck.engine import Engine
-from cqlduck.engine.completeness import is_partial
+from cqlduck.engine.completeness import WITH_ROWS, is_partial
 from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
@@ -116,7 +116,8 @@ class Query(Entry):
         read: 'later' if it is answered when somebody reads it, or None.
         answer_instant: If it is, the instant at which its view shows the answer, or None.
         complete_from: The instant from which it says what it would if it had been there for ever;
-            None if it does from its first instant on, 'never' if it lacks something for good.
+            None if it does from its first instant on, 'never' if it lacks something for
+            good, 'with its rows' if windows in rows have to get as many first.
         backfilled: If it is behind the others, which share of its way it has gone, from 0 to 1.
         inputs: The streams, relations and queries that it reads.
         keep: How long its changes are kept, or None for the setting `history`.
@@ -270,6 +271,8 @@ def _complete_from(clock: Clock, query: catalog.Query) -> Instant | None:
     """Return the instant from which a query lacks nothing, as people see it."""
     if query.complete_from is None:
         return "never"
+    if query.complete_from == WITH_ROWS:
+        return "with its rows"
     return instants.public(clock, query.complete_from) if is_partial(query) else None
 
 

@@ -133,12 +133,16 @@ SELECT
     q.weight,
     cql_state.shown(q.frontier) AS answer_instant,
     CASE WHEN q.is_deferred THEN 'later' END AS read,
-    CASE WHEN q.complete_from IS NULL THEN 'never' ELSE cql_state.shown(
-        CASE
-            WHEN q.complete_from > coalesce(q.since, -9223372036854775808) + 1
-                THEN q.complete_from
-        END
-    ) END AS complete_from,
+    CASE
+        WHEN q.complete_from IS NULL THEN 'never'
+        WHEN q.complete_from = -9223372036854775806 THEN 'with its rows'
+        ELSE cql_state.shown(
+            CASE
+                WHEN q.complete_from > greatest(coalesce(q.since + 1, -9223372036854775806), -9223372036854775806)
+                    THEN q.complete_from
+            END
+        )
+    END AS complete_from,
     CASE
         WHEN q.backfill_to IS NOT NULL THEN coalesce(
             least(
@@ -152,7 +156,7 @@ SELECT
 FROM cql_state.queries AS q
 WHERE q.shape IS NULL
 ORDER BY q.position;
-COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others. One that is read later is answered when somebody reads it: its view shows the answer at answer_instant, and a read by cqlduck that at the frontier; of others both are equal. From complete_from on a query says what it would if it had been there for ever, as it had less of its streams than came; NULL if it does so from its first instant on, never if it lacks something for good. backfilled is which share of its way a query has gone that is behind the others.';
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final. Queries of one family are computed by one plan, which differs from them in constants alone. weight is how important a query is beside the others. One that is read later is answered when somebody reads it: its view shows the answer at answer_instant, and a read by cqlduck that at the frontier; of others both are equal. From complete_from on a query says what it would if it had been there for ever, as it had less of its streams than came; NULL if it does so from its first instant on, never if it lacks something for good, with its rows if windows of n rows have to get as many first. backfilled is which share of its way a query has gone that is behind the others.';
 
 CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT

@@ -322,6 +322,7 @@ def test_it_begins_with_what_is_kept() -> None:
         con.execute(f"CREATE CONTINUOUS QUERY late AS {SUMS}")
         con.execute("CREATE CONTINUOUS QUERY total AS SELECT count(*) AS n FROM s")
         con.execute("CREATE CONTINUOUS QUERY linear AS SELECT k FROM s WHERE v > 2")
+        con.execute("CREATE CONTINUOUS QUERY rows AS SELECT k FROM s [ROWS 3]")
         forgotten = con.engine.input("s").forgotten
         assert forgotten is not None
         assert forgotten < 39 - 6
@@ -332,18 +333,25 @@ def test_it_begins_with_what_is_kept() -> None:
             "late": 44,
             "total": "never",
             "linear": None,
+            "rows": "with its rows",
         }
         steps(con, range(40, 45))
         assert con.queries["a"].began == forgotten + 1
         found = con.sql(
             "SELECT name, complete_from FROM cql.queries WHERE complete_from IS NOT NULL"
         )
-        assert found.fetchall() == [("a", str(forgotten + 5)), ("late", "44"), ("total", "never")]
+        assert found.fetchall() == [
+            ("a", str(forgotten + 5)),
+            ("late", "44"),
+            ("total", "never"),
+            ("rows", "with its rows"),
+        ]
         assert "-- complete: from 44 on; before that it lacks what came up to 39" in con.explain(
             "late"
         )
         assert "-- complete: never; it lacks for good what came up to 39" in con.explain("total")
         assert "-- complete" not in con.explain("linear")
+        assert "-- complete: once its windows have as many rows as they hold" in con.explain("rows")
 
 
 def test_who_reads_one_that_begins_anew_is_complete_when_that_is(con: cqlduck.Connection) -> None:
@@ -424,7 +432,7 @@ def test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever(seed: 
 def _compare(con: cqlduck.Connection, old: str, new: str) -> int:
     """Compare two queries from where one is complete; return whether it is."""
     known = con.queries[new]
-    if known.complete_from == "never":
+    if isinstance(known.complete_from, str):
         return 0
     first = known.complete_from if known.complete_from is not None else known.began
     assert first is not None

@@ -20,6 +20,9 @@ from cqlduck.state.catalog import Catalogue, Query
 NOT_KNOWN = Instant(NEVER + 1)
 """Stands in the rows of queries that were registered before this was noted."""
 
+WITH_ROWS = Instant(NEVER + 2)
+"""Stands for the instant at which windows in rows have as many as they hold, which is not known."""
+
 
 def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Instant | None:
     """Return the instant from which a query says what it would if it had been there for ever.
@@ -31,7 +34,7 @@ def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Ins
 
     Returns:
         The instant; `NEVER`, which is before all others, if it lacks nothing; None if it always
-        does.
+        does; `WITH_ROWS` if that depends on how many rows come.
     """
     is_stateless = _is_stateless(compiled)
     root, *below = unique(compiled.plan)
@@ -44,8 +47,12 @@ def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Ins
         return NEVER
     has_windows = is_nested or any(one.of == "stream" for one in lacks)
     reach = warm_after(compiled.plan) if has_windows and not is_stateless else ZERO
-    if reach is None or any(one.up_to is None for one in lacks):
+    if any(one.up_to is None for one in lacks):
         return None
+    if reach is None:
+        return None if warm_after(compiled.plan, ZERO) is None else WITH_ROWS
+    if any(one.up_to == WITH_ROWS for one in lacks):
+        return WITH_ROWS
     last = max(one.up_to for one in lacks if one.up_to is not None)
     # what a relation was an instant before makes its changes
     return Instant(last + max(reach, 1) + sees_changes)
@@ -54,7 +61,7 @@ def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Ins
 def is_partial(query: Query) -> bool:
     """Return whether a query says less at its first instant than if it had been there for ever."""
     first = NEVER if query.since is None else query.since
-    return query.complete_from is None or query.complete_from > first + 1
+    return query.complete_from in (None, WITH_ROWS) or query.complete_from > first + 1
 
 
 def said(catalogue: Catalogue, query: Query, shown: Callable[[Instant | None], str]) -> str:
@@ -71,6 +78,9 @@ def said(catalogue: Catalogue, query: Query, shown: Callable[[Instant | None], s
     if query.complete_from is None:
         why = "what it reads is not" if lacks is None else f"it lacks for good {lacks}"
         return f"-- complete: never; {why}"
+    if query.complete_from == WITH_ROWS:
+        why = "as what it reads is" if lacks is None else f"it lacks {lacks}"
+        return f"-- complete: once its windows have as many rows as they hold; {why}"
     why = "as what it reads is" if lacks is None else f"before that it lacks {lacks}"
     return f"-- complete: from {shown(query.complete_from)} on; {why}"
 
@@ -94,7 +104,7 @@ def _lacks(catalogue: Catalogue, query: Query, name: str) -> Iterator[_Lack]:
     if inner is not None:
         is_stream, before = inner.kind == "stream", inner.complete_from
         if before != NEVER:
-            up_to = None if before is None else Instant(before - 1)
+            up_to = before if before in (None, WITH_ROWS) else Instant(before - 1)
             yield _Lack("stream" if is_stream else "relation", up_to)
         if since is not None and _has_said(inner, since):
             yield _Lack("stream" if is_stream else "past", since)

@@ -12,11 +12,13 @@ from cqlduck.rewrite.plan.traversal import unique
 from cqlduck.rewrite.text.time import ZERO, Duration
 
 
-def warm_after(plan: Plan) -> Duration | None:
+def warm_after(plan: Plan, of_rows: Duration | None = None) -> Duration | None:
     """Return how many instants after the one behind which it begins a query is warm.
 
     Args:
         plan: Its plan.
+        of_rows: For how long an element in a window in rows alone is taken to matter; None if for
+            ever.
 
     Returns:
         The longest time that an element of a stream matters to it; 0 if it reads relations alone.
@@ -24,13 +26,13 @@ def warm_after(plan: Plan) -> Duration | None:
         stream of changes stands under a window, which has a relation's first instant in it.
     """
     below = plan.children[0] if isinstance(plan, ToStream) else plan
-    known = [_reach(node) for node in unique(below)]
+    known = [_reach(node, of_rows) for node in unique(below)]
     if None in known:
         return None
     return max((reach for reach in known if reach is not None), default=ZERO)
 
 
-def _reach(node: Plan) -> Duration | None:
+def _reach(node: Plan, of_rows: Duration | None) -> Duration | None:
     """Return how long an element matters because of one operator; None is for ever."""
     match node:
         case TimeWindow() | VaryingWindow():
@@ -38,6 +40,8 @@ def _reach(node: Plan) -> Duration | None:
         case RowWindow() if node.slide is None and node.width is not None:
             # of the last rows those that are in the range: what is before it does not matter
             return Duration(node.width + 1 + (node.every or 0))
-        case RowWindow() | ToStream():
+        case RowWindow():
+            return of_rows
+        case ToStream():
             return None
     return ZERO
