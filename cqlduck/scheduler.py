@@ -14,7 +14,7 @@ from collections.abc import Callable
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from cqlduck.engine import Engine
-from cqlduck.errors import Error
+from cqlduck.errors import DropZoneError, Error
 from cqlduck.rewrite.text.time import parse_duration
 
 log = logging.getLogger("cqlduck")
@@ -77,17 +77,32 @@ class Scheduler:
     def _run(self) -> None:
         self._thread = threading.get_ident()
         try:
-            try:
-                self.work()
+            told: set[str] = set()
+            while self._work(told) and self.running and self.engine.has_backfill():
                 # of the backfill a run does a slice; whoever stops it waits for no more
-                while self.running and self.engine.has_backfill():
-                    self.work()
-            except Exception as error:
-                self._tell(error)
+                pass
             for failure in self.engine.new_failures():
                 self._tell(failure, is_logged=True)
         finally:
             self._thread = None
+
+    def _work(self, told: set[str]) -> bool:
+        """Do the work once; return whether it may be done again at once.
+
+        Args:
+            told: The errors of this run that have been told; it gets the others.
+        """
+        try:
+            self.work()
+        except DropZoneError as error:
+            # one input waits at a batch, and the others have gone on
+            if str(error) not in told:
+                told.add(str(error))
+                self._tell(error)
+        except Exception as error:
+            self._tell(error)
+            return False
+        return True
 
     def _tell(self, error: Exception, *, is_logged: bool = False) -> None:
         """Log an error, and call `on_error` with it."""

@@ -190,7 +190,12 @@ class Database(Runner):
         if path is None:
             yield None
             return
-        self.execute(f"ATTACH {literal(str(path))} AS {template.NAME} (READ_ONLY)")
+        try:
+            self.execute(f"ATTACH {literal(str(path))} AS {template.NAME} (READ_ONLY)")
+        except duckdb.Error:
+            migrations.TEMPLATE.give_up()
+            yield None
+            return
         yield f"COPY FROM DATABASE {template.NAME} TO {ALIAS} (SCHEMA)"
         # after an error the database is abandoned
         self.execute(f"DETACH {template.NAME}")

@@ -9,7 +9,6 @@ from there: that is one statement.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import shutil
 import tempfile
@@ -21,6 +20,9 @@ import duckdb
 
 AFTER = 2
 """How many databases a process makes by statements before it makes the template."""
+
+PREFIX = "cqlduck-template-"
+"""What folders of templates are called, before the number of the process."""
 
 NAME = "_cqlduck_template"
 """What the template is called while it is attached."""
@@ -40,31 +42,68 @@ class Template:
         self._made = 0
         self._file: Path | None = None
         self._process = os.getpid()
+        self._has_failed = False
 
     def file(self) -> Path | None:
         """Return the file to copy the schema from; None if it is to be made by statements."""
+        if os.getpid() != self._process:
+            # it is the parent's, who may be gone before it is copied
+            return None
         with self._lock:
-            if os.getpid() != self._process:
-                # it is the parent's, who may be gone before it is copied
-                return None
             self._made += 1
-            if self._made <= AFTER:
+            if self._made <= AFTER or self._has_failed:
                 return None
-            if self._file is None or not os.path.exists(self._file):
-                with contextlib.suppress(OSError, duckdb.Error):
+            try:
+                if self._file is None or not os.path.exists(self._file):
                     self._file = self._written()
+            except (OSError, duckdb.Error):
+                self._has_failed = True
+                return None
             # who has given up rights meanwhile may not read it
-            return self._file if self._file is not None and os.access(self._file, os.R_OK) else None
+            return self._file if os.access(self._file, os.R_OK) else None
+
+    def give_up(self) -> None:
+        """Make all further databases by statements: the file cannot be read."""
+        self._has_failed = True
 
     def _written(self) -> Path:
-        """Write the file; it goes when the process ends."""
-        folder = Path(tempfile.mkdtemp(prefix="cqlduck-"))
+        """Write the file; it goes when the process ends.
+
+        Raises:
+            OSError: There is no room for it.
+            duckdb.Error: Likewise.
+        """
+        _sweep()
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         atexit.register(self._remove, folder)
         path = folder / "template.duckdb"
-        with duckdb.connect(path) as connection:
-            self._fill(connection)
+        try:
+            with duckdb.connect(path) as connection:
+                self._fill(connection)
+        except BaseException:
+            self._remove(folder)
+            raise
         return path
 
     def _remove(self, folder: Path) -> None:
         if os.getpid() == self._process:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Remove what processes have left that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        number = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if number.isdigit() and not _is_alive(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        # it is somebody else's
+        return True
+    return True

@@ -613,7 +613,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/plan/warmth.py",
         ("what looks back by rows is warm at once",
-         "        case RowWindow() | ToStream():\n            return None\n", "",
+         "            return of_rows\n", "            return ZERO\n",
          MERGING + "when_a_query_is_warm_its_plan_says"),
     ),
     *_of(

@@ -501,3 +501,109 @@ def test_a_kill_in_the_middle_loses_nothing(after: int, tmp_path: Path) -> None:
         assert sorted(con.changes("a").fetchall()) == sorted(con.changes("live").fetchall())
         assert con.sql("SELECT count(*) FROM cql_state.stream_s").fetchall() == [(41,)]
         assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+
+
+# -- what was found by attacking it ----------------------------------------------------------------
+
+
+def test_what_one_below_is_still_to_say_is_lacked() -> None:
+    with made() as con:
+        con.execute("CREATE STREAM s (v INTEGER); CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
+        for t in range(1, 11):
+            con.append("s", [(t,)], at=t)
+        con.heartbeat("s", 10)
+        con.execute("CREATE CONTINUOUS QUERY total AS SELECT count(*) AS n FROM q")
+        con.execute("CREATE CONTINUOUS QUERY some AS SELECT v FROM q [RANGE 4]")
+        assert con.queries["total"].complete_from == "never"
+        assert con.queries["some"].complete_from == 15
+
+
+def test_the_changes_of_a_relation_begin_with_all_of_it() -> None:
+    with made() as con:
+        con.execute("CREATE STREAM s (v INTEGER); CREATE RELATION r (k INTEGER)")
+        con.append("r", [(1,)], at=3)
+        con.heartbeat("r", 9)
+        con.advance(9)
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT Istream(k) FROM r")
+        con.append("r", [(2,)], at=10)
+        con.heartbeat("r", 10)
+        con.advance(10)
+        assert con.changes("q").fetchall() == [(1, 10, 1), (2, 10, 1)]
+        assert con.queries["q"].complete_from == 11
+
+
+def test_what_may_be_amended_lacks_what_comes_late() -> None:
+    with made() as con:
+        con.execute("CREATE STREAM s (v INTEGER) LATE AMEND")
+        con.heartbeat("s", 10)
+        con.advance(10)
+        con.execute("CREATE CONTINUOUS QUERY some AS SELECT v FROM s [RANGE 6]")
+        con.execute("CREATE CONTINUOUS QUERY total AS SELECT count(*) AS n FROM s")
+        found = [con.queries[name].complete_from for name in ("some", "total")]
+        assert found == [17, "never"]
+
+
+def test_what_is_replaced_while_it_is_behind_would_leave_a_gap(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT max(v) AS v FROM a")
+    con.follow(slices=1)
+    anew = f"CREATE OR REPLACE CONTINUOUS QUERY a AS {SUMS.replace('4', '5')}"
+    with pytest.raises(cqlduck.CatalogError, match="it is behind the others, at ") as caught:
+        con.execute(anew)
+    assert "advance() until it is level" in str(caught.value)
+    con.advance(20)
+    con.execute(anew)
+
+
+def test_who_is_dropped_is_behind_no_more(con: cqlduck.Connection) -> None:
+    for name in ("a", "b"):
+        con.execute(f"CREATE CONTINUOUS QUERY {name} WITH (history = true) AS {SUMS}")
+        con.follow(slices=1)
+    con.execute("DROP CONTINUOUS QUERY a; DROP CONTINUOUS QUERY b")
+    assert con.engine.backfill.behind == frozenset()
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    assert "s of ticks to go" not in con.explain("a")
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("ALTER CONTINUOUS QUERY a DEACTIVATE", "is done; it stands still"),
+        ("DROP CONTINUOUS QUERY live; DROP CONTINUOUS QUERY holds", "there is no other query"),
+        ("ALTER CONTINUOUS QUERY a SET (read = 'later')", None),
+    ],
+)
+def test_explain_claims_no_progress_that_does_not_happen(
+    con: cqlduck.Connection, told: str, why: str | None
+) -> None:
+    con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
+    con.follow(slices=1)
+    con.execute(told)
+    said = [line for line in con.explain("a").splitlines() if line.startswith("-- behind")]
+    assert [why in line for line in said if why] == [True] * (why is not None)
+    if why is None:
+        assert said == []
+        con.advance(22)
+        assert sorted(con.table("a").fetchall()) == sorted(con.table("live").fetchall())
+
+
+def test_a_batch_that_cannot_be_read_holds_no_slice_back(tmp_path: Path) -> None:
+    write(tmp_path, 0, numbers([1, 2, 3], 0))
+    with made(drop_zone=tmp_path, size=1) as con:
+        con.execute("CREATE STREAM s (a BIGINT) FROM 's'")
+        con.execute("CREATE CONTINUOUS QUERY live AS SELECT count(*) AS n FROM s")
+        con.execute("CREATE CONTINUOUS QUERY holds AS SELECT x.a FROM s x, s y WHERE x.a = y.a")
+        for number in range(1, 9):
+            write(tmp_path, number, numbers([number], number))
+        con.follow()
+        write(tmp_path, 9, numbers([9], 9))
+        for path in (tmp_path / "s").glob("batch=*9/*.parquet"):
+            path.write_bytes(b"none")
+        con.execute("CREATE CONTINUOUS QUERY a WITH (history = true) AS SELECT a FROM s [RANGE 2]")
+        errors: list[Exception] = []
+        con.start("1 hour", on_error=errors.append)
+        con._scheduler._run()
+        con.stop()
+        assert not con.engine.has_backfill()
+        assert con.queries["a"].frontier == con.queries["live"].frontier
+        assert [type(error) for error in errors] == [cqlduck.DropZoneError]

@@ -164,3 +164,55 @@ def test_what_is_missing_or_of_another_version_is_made(harm: str, tmp_path: Path
     assert had == has
     said, _ = texts(path)
     assert not [text for text in said if "VIEW cql.queries" in text]
+
+
+# -- what was found by attacking it ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", [b"", b"none"])
+def test_a_template_that_cannot_be_read_is_done_without(
+    harm: bytes, fresh: template.Template
+) -> None:
+    for _ in range(template.AFTER + 1):
+        texts(":memory:")
+    path = fresh.file()
+    assert path is not None
+    path.write_bytes(harm)
+    for _ in range(2):
+        said, _facts = texts(":memory:")
+        assert len(said) > 40
+
+
+def test_one_that_cannot_be_filled_is_tried_once(
+    fresh: template.Template, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import duckdb
+
+    monkeypatch.setattr(template.tempfile, "tempdir", str(tmp_path))
+    tried = []
+
+    def fill(_: object) -> None:
+        tried.append(1)
+        raise duckdb.IOException("full")
+
+    fresh._fill = fill
+    for _ in range(template.AFTER + 3):
+        cqlduck.connect().close()
+    assert tried == [1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept(
+    fresh: template.Template, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(template.tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                           capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    names = [f"{template.PREFIX}{ended}-x", f"{template.PREFIX}{os.getppid()}-y", "another"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    for _ in range(template.AFTER + 1):
+        cqlduck.connect().close()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert set(names[1:]) < left
+    assert names[0] not in left

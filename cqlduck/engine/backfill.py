@@ -7,7 +7,8 @@ left out of ticks in which another query has a way to go, and so are those that 
 these it goes on by a slice, a tick that takes in `SLICE` elements at most.
 
 No element depends on it: a tick's output does not depend on where ticks end, nor on which other
-queries it runs.
+queries it runs. Only what is late for the others, and under LATE AMEND corrects what they have
+said, is no correction for a query that has not got there: it finds it in its place.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Backfill:
         query.backfill_from = None if goal is None else query.frontier
         query.backfill_to = goal
         self._behind = None
+        self._spent.pop(query.name, None)
 
     @property
     def behind(self) -> frozenset[str]:
@@ -164,7 +166,9 @@ class Backfill:
         share, left = self.fraction(query), self.seconds_left(query)
         gone = "nothing" if query.frontier is None or not share else f"{share:.0%}"
         known = "" if left is None else f", some {left:.2g} s of ticks to go"
-        return (
-            f"-- behind: {gone} of its way to {shown(query.backfill_to)} is done{known}; "
-            "it goes on between the ticks of the others"
-        )
+        goes = "it goes on between the ticks of the others"
+        if query.state != "active":
+            known, goes = "", "it stands still"
+        elif query.name not in self.behind:
+            goes = "it goes on with the next tick, as there is no other query to wait for it"
+        return f"-- behind: {gone} of its way to {shown(query.backfill_to)} is done{known}; {goes}"

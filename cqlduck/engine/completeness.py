@@ -36,11 +36,13 @@ def complete_from(catalogue: Catalogue, query: Query, compiled: Compiled) -> Ins
         The instant; `NEVER`, which is before all others, if it lacks nothing; None if it always
         does; `WITH_ROWS` if that depends on how many rows come.
     """
+    lacks = [one for name in query.inputs for one in _lacks(catalogue, query, name)]
     is_stateless = _is_stateless(compiled)
     root, *below = unique(compiled.plan)
     is_nested = any(isinstance(node, ToStream) for node in below)
-    sees_changes = not is_stateless and isinstance(root, ToStream) and root.kind != "rstream"
-    lacks = [one for name in query.inputs for one in _lacks(catalogue, query, name)]
+    sees_changes = isinstance(root, ToStream) and root.kind != "rstream"
+    # it yields all of a relation at its first instant
+    sees_changes &= not is_stateless or any(one.of != "stream" for one in lacks)
     if not (sees_changes or is_nested):
         lacks = [one for one in lacks if one.of != "past"]
     if not lacks:
@@ -106,25 +108,29 @@ def _lacks(catalogue: Catalogue, query: Query, name: str) -> Iterator[_Lack]:
         if before != NEVER:
             up_to = before if before in (None, WITH_ROWS) else Instant(before - 1)
             yield _Lack("stream" if is_stream else "relation", up_to)
-        if since is not None and _has_said(inner, since):
+        if since is not None and _says(catalogue, inner, since):
             yield _Lack("stream" if is_stream else "past", since)
         return
     thing = catalogue.input_of(name)
-    if thing is None or since is None or not thing.next_seq:
+    if thing is None or since is None or not (thing.next_seq or thing.late == "AMEND"):
         return
     first = thing.first_instant
     if thing.kind == "relation" and (first is None or first <= since):
         yield _Lack("past", since)
-    if thing.kind == "stream" and first is not None and first <= since:
+    # what is late and amends may come of any instant
+    if thing.kind == "stream" and (thing.late == "AMEND" or (first is not None and first <= since)):
         yield _Lack("stream", since)
 
 
-def _has_said(inner: Query, since: Instant) -> bool:
-    """Return whether a query may have yielded an element at or before an instant."""
+def _says(catalogue: Catalogue, inner: Query, since: Instant) -> bool:
+    """Return whether a query may yield an element at or before an instant, or has done so."""
     first = inner.begin_instant
-    if first is None and inner.backfill_to is not None:
-        first = NEVER if inner.since is None else Instant(inner.since + 1)
-    return first is not None and first <= since
+    if first is not None or inner.since is not None:
+        return (first if first is not None else inner.since + 1) <= since  # type: ignore[operator]
+    # its first tick is still to come
+    inputs = catalogue.inputs_of(inner)
+    dated = (thing.first_instant for thing in inputs if thing.next_seq)
+    return any(instant is None or instant <= since for instant in dated)
 
 
 def _is_stateless(compiled: Compiled) -> bool:

@@ -241,6 +241,7 @@ class Engine(Opening):
         inspection.delete_stubs(base, query)
         self.streamon.forget(query.name)
         self.caches.forget(query.name)
+        self.backfill.recount()
         self.both.pop(query.name.lower(), None)
         self.unfit_to_refresh.pop(query.name, None)
         # another query may get its number

@@ -104,6 +104,9 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
         if is_deferred(options["read"]) and query.family is not None:
             query = separating.separate(engine, query)
         defer(engine, query, options["read"])
+        if query.is_deferred:
+            # whoever reads it brings it up
+            engine.backfill.begin(query)
     if "weight" in options:
         query.weight = weight_of(options["weight"])
     if "keep" in options:
@@ -209,6 +212,11 @@ def refuse_unfit(
         problem = f"its columns would no longer be {typed(old.columns)}"
     elif compiled.kind != old.kind:
         problem = f"the new one would yield a {compiled.kind} and no {old.kind}"
+    elif old.backfill_to is not None:
+        problem = (
+            f"it is behind the others, at {engine.shown(old.frontier)}: what it would have said up "
+            "to where the new one begins would be missing"
+        )
     elif any(key == "history" for key, _ in statement.options):
         problem = "a new one with history would begin before what they have read"
     elif any(name.lower() in known and known[name.lower()].late == "AMEND" for name in read):
@@ -216,7 +224,10 @@ def refuse_unfit(
     if problem is not None:
         raise CatalogError(
             f"{old.name} is read by {', '.join(r.name for r in readers)}, and {problem}",
-            hint="drop these queries first, or give the new one another name",
+            hint="advance() until it is level, drop these queries first, or give the new one "
+            "another name"
+            if old.backfill_to is not None
+            else "drop these queries first, or give the new one another name",
         )
 
 
