@@ -2461,8 +2461,11 @@ MUTANTS: tuple[Mutant, ...] = (
          "return Instant(last + reach - 1)",
          "test_backfill.py::test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever"),
         ("what a query has forgotten before it began does not matter",
-         "first is not None and first <= since:", "False:",
+         "or (first is not None and first <= since)", "",
          "test_backfill.py::test_from_then_on_it_says_what_it_would_if_it_had_been_there_for_ever"),
+        ("what one below is still to say is not lacked",
+         "return any(instant is None or instant <= since for instant in dated)", "return False",
+         "test_backfill.py::test_what_one_below_is_still_to_say_is_lacked"),
     ),
     *_of(
         "cqlduck/registration/removal.py",
