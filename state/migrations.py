@@ -39,6 +39,7 @@ class Base(Protocol):
 
     path: str
     is_new: bool
+    in_memory: bool
 
     def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
         """Have a statement parsed that is going to run."""
@@ -88,10 +89,18 @@ def run(database: Base, copying: str | None = None) -> None:
     if there:
         names = [VERSION, DIGEST]
         database.execute("DELETE FROM cql_state.settings WHERE list_contains(?, name)", [names])
-    database.execute(
-        "INSERT INTO cql_state.settings VALUES (?, ?), (?, ?)",
-        [VERSION, str(len(steps)), DIGEST, _seen(database)],
-    )
+    written = [VERSION, str(len(steps))]
+    if not database.in_memory:
+        # one in memory is not opened again
+        if there or not _of_new:
+            _of_new[:] = [_seen(database)]
+        written += [DIGEST, _of_new[0]]
+    pairs = ", ".join(["(?, ?)"] * (len(written) // 2))
+    database.execute(f"INSERT INTO cql_state.settings VALUES {pairs}", written)
+
+
+_of_new: list[str] = []
+"""What `_seen` says of a database as the files make it, once it has been asked for."""
 
 
 def _is_whole(database: Base) -> bool:

@@ -1362,7 +1362,7 @@ def test_explain_analyze_runs_nothing_that_changes_something(
         with pytest.raises(cqlduck.Error):
             getattr(con, call)(text.format(tmp_path))
         settings = "SELECT count(*) FROM cql_state.settings"
-        assert [(6,)] == con.sql(settings).fetchall()
+        assert [(5,)] == con.sql(settings).fetchall()
         assert [] == con.sql("FROM t").fetchall()
         assert [] == con.sql("SHOW TABLES").filter("name = 'made'").fetchall()
     assert [] == list(tmp_path.iterdir())
