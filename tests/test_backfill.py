@@ -547,6 +547,7 @@ def test_what_is_replaced_while_it_is_behind_would_leave_a_gap(con: cqlduck.Conn
     con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
     con.execute("CREATE CONTINUOUS QUERY above AS SELECT max(v) AS v FROM a")
     con.follow(slices=1)
+    assert "-- behind: it waits for a, which it reads" in con.explain("above")
     anew = f"CREATE OR REPLACE CONTINUOUS QUERY a AS {SUMS.replace('4', '5')}"
     with pytest.raises(cqlduck.CatalogError, match="it is behind the others, at ") as caught:
         con.execute(anew)

@@ -162,7 +162,9 @@ class Backfill:
             shown: Shows an instant.
         """
         if query.backfill_to is None:
-            return ""
+            read = self.catalogue.queries_of(query) if query.name in self.behind else ()
+            below = [one.name for one in read if one.backfill_to is not None]
+            return f"-- behind: it waits for {', '.join(below)}, which it reads" if below else ""
         share, left = self.fraction(query), self.seconds_left(query)
         gone = "nothing" if query.frontier is None or not share else f"{share:.0%}"
         known = "" if left is None else f", some {left:.2g} s of ticks to go"
