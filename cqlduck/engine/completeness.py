@@ -125,8 +125,10 @@ def _lacks(catalogue: Catalogue, query: Query, name: str) -> Iterator[_Lack]:
 def _says(catalogue: Catalogue, inner: Query, since: Instant) -> bool:
     """Return whether a query may yield an element at or before an instant, or has done so."""
     first = inner.begin_instant
-    if first is not None or inner.since is not None:
-        return (first if first is not None else inner.since + 1) <= since  # type: ignore[operator]
+    if first is None and inner.since is not None:
+        first = Instant(inner.since + 1)
+    if first is not None:
+        return first <= since
     # its first tick is still to come
     inputs = catalogue.inputs_of(inner)
     dated = (thing.first_instant for thing in inputs if thing.next_seq)
