@@ -14,6 +14,7 @@ from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import (
     ANSWER,
+    INTERVALS,
     KINDS,
     REDUCED,
     STAGED,
@@ -43,8 +44,11 @@ class Drawn(Reoptimizer):
         if point.name == STAGES:
             # the form of a tick of one instant without stages is compiled for such ticks alone
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
-            staged = self.drawn.choice([STAGED, REDUCED] if facts.is_reducible else [STAGED])
-            option = staged if self.drawn.random() < often else UNSTAGED
+            staged = [STAGED]
+            staged += [REDUCED] if facts.is_reducible else []
+            staged += [INTERVALS] if facts.has_intervals else []
+            option = self.drawn.choice(staged)
+            option = option if self.drawn.random() < often else UNSTAGED
         elif self.everywhere and facts.about is not None:
             option = self.drawn.choice([KINDS[point.name].options[0], self.other(facts.about)])
             facts.algorithm()

@@ -12,7 +12,7 @@ import pytest
 import cqlduck
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
-from cqlduck.streamon.points import REDUCED, STAGED, UNSTAGED, Facts, sized
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, UNSTAGED, Facts, sized
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import (
     LARGE_STATE_RATIO,
@@ -141,6 +141,24 @@ def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) ->
     )
     assert (False in chosen) == tried
     assert 1 <= len(asked) <= 3, "it is seldom looked at"
+
+
+@pytest.mark.parametrize("best", [STAGED, INTERVALS])
+def test_intervals_are_tried_and_stay_where_they_take_less(best: str) -> None:
+    policy, known, ran = Stages(Budget()), Statistics(), list[str]()
+    facts = Facts(100, stored=lambda: 0, has_intervals=True)
+    seconds = {STAGED: 1.25, INTERVALS: 1.25, best: 1.0}
+    now = policy.default(facts)
+    for _ in range(LEARNING + FIRST_LOOK - 1):
+        proposal = policy.propose(now, known, facts)
+        option = now if proposal is None else proposal.option
+        if proposal is not None and not proposal.is_trial:
+            now = option
+        known.record(option, seconds[option], None)
+        policy.budget.ticks += seconds[option]
+        ran.append(option)
+    assert {STAGED, INTERVALS} == set(ran[:LEARNING])
+    assert {best} == set(ran[LEARNING:])
 
 
 LARGE = LARGE_STATE_ROWS + 1

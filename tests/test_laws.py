@@ -21,7 +21,12 @@ from cqlduck.rewrite.statements.choose import ALTERNATIVES
 LONGEST = 60
 """How many lines the statements of a block may have."""
 
-LONG = {"by keys, of two inputs": 70, "sums of doubles": 87, "under a key": 99}
+LONG = {
+    "by keys, of two inputs": 70,
+    "sums of doubles": 87,
+    "under a key": 99,
+    "between two bounds": 103,
+}
 """More, by the beginning of the law."""
 
 

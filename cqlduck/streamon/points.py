@@ -18,7 +18,7 @@ STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 ORDERING, CACHING = "ordering", "caching"
 ANSWER = "answer"
 
-STAGED, REDUCED, UNSTAGED = "staged", "reduced", "whole"
+STAGED, REDUCED, INTERVALS, UNSTAGED = "staged", "reduced", "intervals", "whole"
 ONE, ALL = "one", "all"
 AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
@@ -74,9 +74,10 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             STAGES,
             "query",
-            (STAGED, UNSTAGED, REDUCED),
+            (STAGED, UNSTAGED, REDUCED, INTERVALS),
             "whether deltas are materialized in a temporary table before they meet a state; with "
-            "reduced a state that they meet by several columns is reduced by the values of each",
+            "reduced a state that they meet by several columns is reduced by the values of each, "
+            "with intervals what an aggregate has of comparisons is summed up between their bounds",
         ),
         Kind(
             THREADS,
@@ -182,6 +183,7 @@ class Facts:
         refuses: Says whether what does not stand at a point of two options cannot be had.
         is_single: Whether the tick has one instant.
         is_reducible: Whether states may be reduced by the keys of stages.
+        has_intervals: Whether what meets bounds of a relation may be summed up by interval.
     """
 
     elements: int | None = None
@@ -192,6 +194,7 @@ class Facts:
     refuses: Callable[[], bool] = bool
     is_single: bool = False
     is_reducible: bool = False
+    has_intervals: bool = False
 
 
 def suited(wish: str, about: Ordered | None) -> str | None:

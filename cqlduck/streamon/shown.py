@@ -14,7 +14,7 @@ from cqlduck.state import choices, plans
 from cqlduck.state.connection import Database
 from cqlduck.streamon import points
 from cqlduck.streamon.executor import Choices, Executor
-from cqlduck.streamon.points import REDUCED, STAGES, Facts
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGES, Facts
 from cqlduck.streamon.stages import form_of
 
 SINGLE = replace(FIRST, single=True)
@@ -117,13 +117,11 @@ class Shown:
     def _form(self, query: str, option: str, *, single: bool) -> Form:
         compiled, asked = self._compiled.get(query.lower()), Form(single, staged=True)
         # to know it takes to read the statements
-        reducible = (
-            option == REDUCED
-            and compiled is not None
-            and compiled.steps.has(asked)
-            and compiled.steps.is_reducible(asked)
-        )
-        return form_of(option, single, Facts(is_reducible=reducible))
+        if option not in (REDUCED, INTERVALS) or compiled is None or not compiled.steps.has(asked):
+            return form_of(option, single, Facts())
+        steps = compiled.steps
+        reducible, intervals = steps.is_reducible(asked), steps.has_intervals(asked)
+        return form_of(option, single, Facts(is_reducible=reducible, has_intervals=intervals))
 
     def _standing(self) -> dict[str, tuple[Orders, Caches]]:
         """Return the orders and caches that stand, of queries in which some is no default."""

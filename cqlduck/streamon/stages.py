@@ -6,7 +6,9 @@ cost much: the other option can save no more than the time of their statements. 
 small part of some ticks, the other option is not tried. Nor is it tried if a single scan of the
 state would cost more than stages can over many ticks: there the other option that is tried is to
 reduce the state first (`cqlduck.rewrite.operators.reduction`), where a join meets it by several
-columns. Large ticks, or ticks of unknown size, have no stages, except for a query's first tick.
+columns. Where an aggregate sums up what meets the bounds of a relation, the other option is to do
+so by interval (`cqlduck.rewrite.operators.intervals`), whatever stages take. Large ticks, or ticks
+of unknown size, have no stages, except for a query's first tick.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import REDUCED, STAGED, UNSTAGED, Facts
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, UNSTAGED, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import TRIALS, Proposal, Trials
@@ -60,6 +62,8 @@ class Stages(Policy):
         """Return what the next tick is to run in place of what stands, or None."""
         if facts.elements is None or facts.elements > MAX_STAGED_ELEMENTS:
             return None
+        if facts.has_intervals:
+            return self._tried(INTERVALS, now, known)
         if not facts.is_reducible and self._is_negligible(now, known):
             return None
         if self._left == 0:
@@ -100,9 +104,12 @@ def form_of(option: str, single: bool, facts: Facts) -> Form:
         facts: What is known of them.
     """
     reduces = option == REDUCED and facts.is_reducible
-    return Form(single, staged=option != UNSTAGED, reduces=reduces)
+    intervals = option == INTERVALS and facts.has_intervals
+    return Form(single, staged=option != UNSTAGED, reduces=reduces, intervals=intervals)
 
 
 def option_in(form: Form) -> str:
     """Return the option with which ticks have a form."""
+    if form.intervals:
+        return INTERVALS
     return REDUCED if form.reduces else STAGED if form.staged else UNSTAGED

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import outliers
+from cqlduck.rewrite.operators import intervals, outliers
 from cqlduck.rewrite.operators.aggregate import IS, OLD, WAS, Grouping
 from cqlduck.rewrite.operators.instants import AT, Laid, laid_out
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N
@@ -149,6 +149,11 @@ class Accumulating(Grouping):
                 self.writer.keep(self.node, name, lifted, "what has just come, summed up")
                 lifted = exp.select("*").from_(temp_table(name), copy=False)
             parts.append(lifted)
+        if self.writer.form.intervals:
+            parts += [
+                intervals.lifted(self.writer, band, self.node, self.accumulators)
+                for band in self.writer.place.bands_of(self.node)
+            ]
         if self.node.everything:
             parts.append(self._nothing())
         return parts[0] if len(parts) == 1 else self._combined(union_all(parts))

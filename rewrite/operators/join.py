@@ -17,8 +17,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import pipelines
+from cqlduck.rewrite.operators import intervals, pipelines
 from cqlduck.rewrite.operators.pipelines import Pipeline
+from cqlduck.rewrite.physical.bands import Band
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
@@ -142,7 +143,34 @@ class Pipelines(StoredCombinations):
     def keep(self) -> None:
         """Gather the combinations that begin or end in the tick, pipeline by pipeline."""
         parts = [rows.query() for rows in self._pipelines()]
+        if id(self.node) in self.writer.place.banded:
+            for part in parts:
+                intervals.mark(part)
         self.writer.gather(self.node, parts, "combinations that begin or end")
+
+
+class Unsettled(Pipelines):
+    """The combinations that the aggregate above does not sum up by interval."""
+
+    @property
+    def band(self) -> Band:
+        """What they are of."""
+        return self.writer.place.banded[id(self.node)]
+
+    def keep(self) -> None:
+        """Keep the bounds that are settled, and gather combinations with all others."""
+        for pipe in pipelines.of(self.writer.clock, self.node):
+            if pipe.changed == self.band.elements:
+                met = super().of_input(self.node, pipe, self.band.bounds)
+                intervals.keep_settled(self.writer, self.band, met)
+        super().keep()
+
+    def of_input(self, node: Join, pipe: Pipeline, place: int) -> Rows:
+        """Return what a pipeline meets of an input: of settled bounds nothing."""
+        met = super().of_input(node, pipe, place)
+        if pipe.changed != self.band.elements or place != self.band.bounds:
+            return met
+        return met.where(intervals.unsettled(self.writer, self.band))
 
 
 def _harmless(plan: Plan, node: Join) -> list[exp.Expr]:

@@ -30,6 +30,8 @@ class Form:
         staged: Whether what meets a state is kept in a temporary table first.
         reduces: Whether by the keys of that a state is reduced, where it is met by several
             (`operators.reduction`).
+        intervals: Whether what is staged and meets bounds of a relation is summed up by interval
+            (`operators.intervals`).
         orders: The orders that are chosen, of filters and of pipelines of joins.
         caches: The segments of joins that have caches.
     """
@@ -37,6 +39,7 @@ class Form:
     single: bool = False
     staged: bool = False
     reduces: bool = False
+    intervals: bool = False
     orders: Orders = ()
     caches: Caches = ()
 
@@ -54,6 +57,7 @@ class Form:
         """
         notes = [", in stages"] if self.staged else []
         notes += [" that reduce states"] if self.reduces else []
+        notes += [" by interval"] if self.intervals else []
         for site, order in self.orders:
             places = " ".join(str(place + 1) for place in order)
             what = "filters" if site.kind == FILTERS else "inputs"

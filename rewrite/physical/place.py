@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cqlduck.rewrite.physical.bands import Band
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -33,6 +34,7 @@ class Place:
     Attributes:
         readers: By node, how many nodes read it.
         framed: By ROWS window, the aggregate that alone reads it and computes its frames there.
+        banded: By join, what an aggregate above it may sum up by interval.
         below_conditions: The joins to which DuckDB would move conditions of operators above them.
         at_boundaries: The relation that is evaluated in full at boundaries, or None.
     """
@@ -42,6 +44,7 @@ class Place:
     form: Form
     readers: dict[int, int] = field(default_factory=dict)
     framed: dict[int, Aggregate] = field(default_factory=dict)
+    banded: dict[int, Band] = field(default_factory=dict)
     below_conditions: set[int] = field(default_factory=set)
     at_boundaries: Plan | None = field(init=False, default=None)
 
@@ -52,6 +55,10 @@ class Place:
                 self.readers[id(child)] = self.readers.get(id(child), 0) + 1
             if isinstance(node, (Filter, Join)):
                 self.below_conditions |= {id(join) for join in _joins_below(node)}
+
+    def bands_of(self, node: Aggregate) -> list[Band]:
+        """Return what an aggregate may sum up by interval."""
+        return [band for band in self.banded.values() if band.aggregate is node]
 
 
 def _joins_below(node: Plan) -> Iterator[Join]:

@@ -19,7 +19,7 @@ from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
 from cqlduck.rewrite.operators.frames import Frames
-from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations
+from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations, Unsettled
 from cqlduck.rewrite.operators.keyed import KeyedRecomputation
 from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
 from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
@@ -39,6 +39,7 @@ from cqlduck.rewrite.operators.traces import Log, Moments
 from cqlduck.rewrite.operators.varying_windows import VaryingStub
 from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.algebra import aggregations
+from cqlduck.rewrite.physical.bands import bands
 from cqlduck.rewrite.physical.evaluators import fits_panes, is_one_frame, window_of_its_own
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.operator import Operator
@@ -117,6 +118,10 @@ def _is_stepwise(node: Join, place: Place) -> bool:
     return place.form.staged and len(list(pipelines_of(place.clock, node))) > 1
 
 
+def _is_banded(node: Join, place: Place) -> bool:
+    return place.form.intervals and id(node) in place.banded
+
+
 def _may_be_cut_short(node: Join, place: Place) -> bool:
     # above what is stored, a condition leaves out no tuple for which one of the join would raise
     return id(node) in place.below_conditions and guards.may_raise(node)
@@ -149,6 +154,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(LastRows),
     ),
     Join: (
+        Alternative(Unsettled, _is_banded, "an aggregate sums up its pairs by interval"),
         Alternative(Pipelines, _is_stepwise, "stages, and several inputs change"),
         Alternative(StoredCombinations, _is_read_by_several, "several operators read it"),
         Alternative(StoredCombinations, _may_be_cut_short, "it may raise, below other conditions"),
@@ -236,6 +242,15 @@ def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
             if window is not None:
                 place.framed[id(window)] = node
     place.at_boundaries = hopping.relation_of(plan)
+    if form.staged and place.at_boundaries is None:
+        for node in unique(plan):
+            if isinstance(node, Aggregate) and not (
+                _is_pane(node, place) or _is_whole_row(node, place)
+            ):
+                found = bands(node, place.readers)
+                place.banded |= {
+                    id(band.join): band for band in found if _is_stepwise(band.join, place)
+                }
     return place
 
 

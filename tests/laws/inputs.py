@@ -157,4 +157,5 @@ def _operator(law: Law, node: Plan, writer: Writer) -> Operator[Any]:
     if node is not writer.plan or law.operator == "AtBoundaries":
         return choose(node, writer.place).operator(node, writer)
     known = {other.operator.__name__: other.operator for other in ALTERNATIVES[type(node)]}
-    return known[law.operator](node, writer)
+    # that of a block may be below, and write for the node
+    return known.get(law.operator, choose(node, writer.place).operator)(node, writer)
