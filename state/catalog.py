@@ -7,8 +7,9 @@ a rollback the engine loads all again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -335,7 +336,7 @@ class Catalogue:
     def reading(self) -> Reading:
         """Who reads whom, worked out once for what is registered."""
         reading = Reading()
-        for query in sorted((*self.queries.values(), *self.families.values()), key=_position):
+        for query in self._ordered((*self.queries.values(), *self.families.values())):
             reading.add(self, query)
         # whole at once: the bar of a long call looks from a thread of its own
         return reading
@@ -344,7 +345,25 @@ class Catalogue:
     def running(self) -> Sequence[Query]:
         """The queries that have a plan of their own, in the order in which ticks run them."""
         known = (*self.queries.values(), *self.families.values())
-        return sorted((query for query in known if query.family is None), key=_position)
+        return self._ordered(query for query in known if query.family is None)
+
+    def _ordered(self, queries: Iterable[Query]) -> list[Query]:
+        """Return queries behind those that they read, else in the order of their positions.
+
+        The family of a member comes before who reads the member, though it may be younger. There
+        is no circle: members of a family read the same, so one of families were one of queries.
+        """
+        known = {query.name: query for query in sorted(queries, key=_position)}
+        placed, needs, is_ordered = set[str](), dict[str, list[str]](), True
+        for query in known.values():
+            read = (self.queries.get(name.lower()) for name in query.inputs)
+            names = chain.from_iterable((one.name, one.family) for one in read if one is not None)
+            needs[query.name] = [name for name in names if name in known]
+            is_ordered &= placed.issuperset(needs[query.name])
+            placed.add(query.name)
+        if is_ordered:
+            return list(known.values())
+        return [known[name] for name in TopologicalSorter(needs).static_order()]
 
     def planned(self, name: str) -> Query:
         """Return a query that has a plan of its own."""
@@ -402,9 +421,9 @@ class Catalogue:
 
     def readers_of(self, thing: Input | Query) -> list[Query]:
         """Return the queries that read something, themselves or through others, in their order."""
-        found = {thing.name}
+        found = {thing.name, *(member.name for member in self.reading.members.get(thing.name, ()))}
         readers = []
-        for other in sorted((*self.queries.values(), *self.families.values()), key=_position):
+        for other in self._ordered((*self.queries.values(), *self.families.values())):
             if not found.isdisjoint(other.inputs):
                 found.add(other.name)
                 readers.append(other)

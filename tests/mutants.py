@@ -643,6 +643,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "state/catalog.py",
+        ("a family runs behind those that read its members",
+         "        if is_ordered:\n", "        if True:\n",
+         MERGING + "who_is_read_is_merged_and_comes_before_its_readers"),
+        ("who reads a member goes beyond where its family has failed",
+         "found = {thing.name, *(member.name for", "found = {thing.name, *(thing.name for",
+         MERGING + "who_reads_a_member_stops_where_its_family_fails"),
         ("what waits for a function has promised nothing",
          'if state != "active" and not state.startswith(WAITS):', 'if state != "active":',
          DEFERRED + "what_waits_for_a_function_is_promised_still"),
@@ -653,9 +659,6 @@ MUTANTS: tuple[Mutant, ...] = (
          "yield Meeting(query.name, host.name, at)",
          "yield Meeting(query.name, host.name, NEVER)",
          MERGING + "a_query_is_merged_when_no_window_has_what_came_before_it"),
-        ("who is read by others is merged",
-         "or catalogue.readers(query) or not", "or not",
-         MERGING + "who_cannot_be_merged_keeps_its_plan"),
     ),
     *_of(
         "cqlduck/registration/merging.py",

@@ -161,7 +161,7 @@ def _unless_tried(engine: Engine, query: Query, host: Query, at: Instant) -> Ite
 def _may_meet(engine: Engine, query: Query) -> bool:
     """Return whether a query, or family, may be merged at all, as it is registered."""
     catalogue = engine.catalogue
-    if query.is_deferred or catalogue.readers(query) or not is_plain(query.taken):
+    if query.is_deferred or not is_plain(query.taken):
         return False
     if query.shape is None and not (engine.sharing if query.sharing is None else query.sharing):
         return False
