@@ -752,6 +752,13 @@ MUTANTS: tuple[Mutant, ...] = (
          ORDERS + "sweep_comes_to_a_greedy_order"),
     ),
     *_of(
+        "cqlduck/streamon/budget.py",
+        ("first looks hold back all others",
+         "spent = self.counting + self.looking + (self.first if times > 1 else 0.0)",
+         "spent = self.counting + self.looking + self.first",
+         FILTERS + "what_was_looked_at_first_does_not_hold_back_what_comes_later"),
+    ),
+    *_of(
         "cqlduck/streamon/modelled.py",
         ("an order that is slower stays",
          "if not (taken and switch.seconds and taken > TOLERANCE * switch.seconds):", "if True:",
@@ -767,7 +774,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "for a, b in zip(then, self.drops(), strict=True)) < 0:",
          FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
         ("probes are not paid for",
-         "self.budget.looking += found.seconds", "pass",
+         "self.budget.looked(found.seconds, is_first=self.probes < self.first_probes)", "pass",
          FILTERS + "probes_stay_within_the_budget"),
         ("a known region is searched",
          "if known is not None:", "if False:",

@@ -391,7 +391,7 @@ def test_to_compile_the_other_plan_counts_as_measuring(
             bring(con, change)
         assert rehearsals(con, "sums")
         # of both plans
-        assert con.engine.streamon.executor.profiler.budget.looking > 0.2
+        assert con.engine.streamon.executor.profiler.budget.first > 0.2
 
 
 def failing(error: Exception) -> Any:

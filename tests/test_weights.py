@@ -45,7 +45,7 @@ def test_who_was_away_has_nothing_to_catch_up_with() -> None:
 
 
 def test_all_are_measured_where_the_budget_affords_all() -> None:
-    budget = Budget(0.01, ticks=100.0, counting=0.4)
+    budget = Budget(0.01, ticks=100.0, counting=0.39)
     assert budget.affords_counting()
     budget.counted(0.01)
     assert budget.affords_counting(10)

@@ -235,7 +235,7 @@ class Answering(Policy):
         """Take note of what was rehearsed behind a tick, and judge the ticks before."""
         assert facts.elements is not None
         self.probes += 1
-        self.budget.looking += found.seconds
+        self.budget.looked(found.seconds, is_first=facts.is_single not in self.rehearsed)
         self.going.setdefault(RECOMPUTED, found.filling)
         self.rehearsed[facts.is_single] = facts.elements, found
         waiting, self._unjudged = self._unjudged, deque(maxlen=REMEMBERED_TICKS)
@@ -244,7 +244,7 @@ class Answering(Policy):
 
     def exceeded(self, seconds: float) -> None:
         """Take note of a rehearsal that was given up, and of the seconds that went into it."""
-        self.budget.looking += seconds
+        self.budget.looked(seconds, is_first=not self.rehearsed)
         self.left = self.interval = LAST_LOOK
 
     # -- proposing --------------------------------------------------------------------------------

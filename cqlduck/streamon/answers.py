@@ -62,7 +62,7 @@ class Answers:
             return None
         started = time.perf_counter()
         seconds = self._policy(query).wants_rehearsal(facts)
-        executor.profiler.budget.looking += time.perf_counter() - started
+        executor.profiler.budget.choosing += time.perf_counter() - started
         return seconds
 
     def rehearsed(self, query: Query, facts: Facts, found: Rehearsed) -> None:
@@ -88,13 +88,13 @@ class Answers:
 
     def cannot_go(self, query: Query, reason: str, seconds: float) -> None:
         """Take note of why a query cannot go to its other plan, and how long it took to know."""
-        self._executor.profiler.budget.looking += seconds
+        self._executor.profiler.budget.looked(seconds, is_first=True)
         self._policy(query).refusal = reason
         self._executor.reoptimizer.answered(query.name)
 
     def compiled(self, seconds: float) -> None:
         """Take note of how long it took to have the other plan of a query, and its statements."""
-        self._executor.profiler.budget.looking += seconds
+        self._executor.profiler.budget.looked(seconds, is_first=True)
 
     def may_go(self, query: Query) -> None:
         """Take note that a query is asked again whether it can go to its other plan."""

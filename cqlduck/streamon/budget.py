@@ -18,20 +18,34 @@ class Budget:
     Attributes:
         fraction: The fraction of the time of ticks that may be spent.
         ticks: Seconds of all ticks.
-        counting: Seconds that went into counting and choosing.
+        counting: Seconds that went into counting what statements took.
         looking: Seconds by which options take longer that were looked at again.
+        first: Seconds that the first looks of points took, before which nothing is known of them.
+            What comes later need not wait until they are earned too.
         last_counting: Seconds that counting took of the query that was counted last.
+        choosing: Seconds that went into choosing what ticks run, and noting what these took: no
+            measuring, and none of it can be put off.
     """
 
     fraction: float = MEASURING_FRACTION
     ticks: float = 0.0
     counting: float = 0.0
     looking: float = 0.0
+    first: float = 0.0
     last_counting: float = 0.0
+    choosing: float = 0.0
 
     def counted(self, seconds: float) -> None:
         """Note how long it took to count the statements of a query in a tick."""
+        self.counting += seconds
         self.last_counting = seconds
+
+    def looked(self, seconds: float, *, is_first: bool = False) -> None:
+        """Note how long it took to look at something."""
+        if is_first:
+            self.first += seconds
+        else:
+            self.looking += seconds
 
     def affords_counting(self, others: int = 0) -> bool:
         """Return whether the statements of a query in a tick may be counted.
@@ -56,4 +70,5 @@ class Budget:
             seconds: How long it takes.
             times: How many times the budget may be spent for it.
         """
-        return seconds <= times * self.fraction * self.ticks - self.counting - self.looking
+        spent = self.counting + self.looking + (self.first if times > 1 else 0.0)
+        return seconds <= times * self.fraction * self.ticks - spent

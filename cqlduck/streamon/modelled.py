@@ -185,7 +185,7 @@ class Modelled(Policy):
     def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick, and of what its probe has found."""
         if found is not None:
-            self.budget.looking += found.seconds
+            self.budget.looked(found.seconds, is_first=self.probes < self.first_probes)
             self._took[self.is_timed] = found.seconds
             if self._is_early:
                 self.forget()

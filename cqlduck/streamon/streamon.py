@@ -193,19 +193,13 @@ class StreaMon:
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered, self.answers.most_instants(query, facts),
         )  # fmt: skip
-        self._spend(chosen, query, time.perf_counter() - started)
+        self.budget.choosing += time.perf_counter() - started
         return chosen
 
     @property
     def reoptimizer(self) -> Reoptimizer:
         """What proposes options."""
         return self.executor.reoptimizer
-
-    def _spend(self, chosen: Chosen, query: Query, seconds: float) -> None:
-        """Note what choosing took, or counting."""
-        self.budget.counting += seconds
-        if chosen.wants_steps:
-            self._turns.spend(query.name, query.weight, seconds)
 
     def saw(
         self, chosen: Chosen, query: Query, compiled: Compiled, ran: Ran, seconds: float
@@ -229,6 +223,11 @@ class StreaMon:
             self.profiler.saw(chosen.query, chosen.form, tick)
         if chosen.asked:
             self._sites.saw(chosen.asked, steps, ran)
+        if chosen.wants_steps:
+            counted = time.perf_counter() - started
+            self.budget.counted(counted)
+            self._turns.spend(query.name, query.weight, counted)
+            started += counted
         if chosen.stages is not None:
             option = option_in(chosen.form)
             if chosen.form.staged and ran.steps:
@@ -242,10 +241,7 @@ class StreaMon:
         if ran.rows or chosen.facts.elements:
             option = option_of(is_anew=query.is_anew)
             self.answers.saw(query, chosen.facts, option, seconds)
-        took = time.perf_counter() - started
-        self._spend(chosen, query, took)
-        if chosen.wants_steps:
-            self.budget.counted(took)
+        self.budget.choosing += time.perf_counter() - started
 
     # -- whether queries are answered anew --------------------------------------------------------
 

@@ -19,6 +19,7 @@ stands, and what ends is deleted; that is for inputs of which each tuple is one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -161,6 +162,7 @@ def _inputs(places: Iterable[int]) -> str:
     return "+".join(str(place + 1) for place in places)
 
 
+@functools.lru_cache(maxsize=256)
 def caching_of_text(text: str) -> Caching | None:
     """Return the caches of a join as people write them, in order; None if the text names none.
 

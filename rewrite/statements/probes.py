@@ -45,8 +45,8 @@ from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import lifetime_names, named, number, qualified, temp_table
 from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered, OrderedFilters
 
-MASKED_TUPLES = 512
-"""On how many tuples all filters are tested."""
+MASKED_TUPLES = 256
+"""On how many tuples all filters are tested: for more it takes longer than the statement itself."""
 
 TIMED_TUPLES = 1024
 """On how many each filter is timed: of fewer the time is too short."""
