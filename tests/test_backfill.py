@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from rich.console import Console
 from test_ahead import numbers, write
 from test_deferred import QUERIES, SCRIPT
 from test_families import rows_of
+from twins import Twins
 
 import cqlduck
 from cqlduck.display import Display
@@ -56,49 +56,29 @@ def con() -> Any:
         yield con
 
 
-class Two:
+class Two(Twins):
     """Two databases that are told the same; in the second one all queries run in common ticks."""
 
     def __init__(self, folder: Path, rnd: random.Random, settings: dict[str, Any]) -> None:
         """Open both."""
-        self.folder, self.rnd, self.settings = folder, rnd, settings
-        self.in_memory = rnd.random() < 0.4
+        super().__init__(folder, rnd, settings)
         self.size = rnd.choice([1, 3, 10])
-        self.both: list[cqlduck.Connection] = []
         self.open()
 
-    def open(self) -> None:
-        """Open both, new or again; what is in memory stays open."""
-        if self.in_memory and self.both:
-            return
-        for con in self.both:
-            con.close()
-        paths = [
-            ":memory:" if self.in_memory else self.folder / f"{name}.duckdb"
-            for name in ("slices", "common")
-        ]
-        self.both = [made(path, self.size, **self.settings) for path in paths]
+    def opened(self, number: int, path: Path | str) -> cqlduck.Connection:
+        """Return a connection to one of them."""
+        con = made(path, self.size, **self.settings)
 
         def begin(query: Any) -> None:
             query.backfill_to = None
 
-        self.both[1].engine.backfill.begin = begin  # type: ignore[method-assign]
+        if number:
+            con.engine.backfill.begin = begin  # type: ignore[method-assign]
+        return con
 
     def execute(self, text: str) -> None:
         """Run a statement in both."""
-        self.each(lambda con: con.execute(text) and None)
-
-    def each(self, work: Callable[[cqlduck.Connection], Any]) -> None:
-        """Do the same in both, with the same outcome."""
-        said = []
-        for con in self.both:
-            try:
-                found = work(con)
-                rows = found if isinstance(found, (list, int, type(None))) else found.fetchall()
-                said.append(sorted(rows, key=repr) if isinstance(rows, list) else rows)
-            except cqlduck.Error as error:
-                said.append((type(error), error.message))
-        assert said[0] == said[1]
+        self.each(lambda con: con.execute(text) and None, text)
 
     def compare(self) -> None:
         """Compare all that both say of all queries."""

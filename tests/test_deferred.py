@@ -16,6 +16,7 @@ import duckdb
 import pytest
 from test_families import rows_of
 from test_merging import ALIKE
+from twins import Twins
 
 import cqlduck
 
@@ -37,53 +38,26 @@ QUERIES = [
 ]
 
 
-class Two:
+class Two(Twins):
     """Two databases that are told the same; in the first one queries are read later."""
 
     def __init__(self, folder: Path, rnd: random.Random, settings: dict[str, Any]) -> None:
         """Open both."""
-        self.folder, self.rnd, self.settings = folder, rnd, settings
-        self.in_memory = rnd.random() < 0.4
+        super().__init__(folder, rnd, settings)
         self.least = rnd.choice([0, 4, 20, 20_000])
-        self.both: list[cqlduck.Connection] = []
         self.open()
 
-    def open(self) -> None:
-        """Open both, new or again; what is in memory stays open."""
-        if self.in_memory and self.both:
-            return
-        for con in self.both:
-            con.close()
-        paths = [
-            ":memory:" if self.in_memory else self.folder / f"{name}.duckdb"
-            for name in ("later", "now")
-        ]
-        self.both = [cqlduck.connect(path, sharing=False, **self.settings) for path in paths]
-        self.both[0].engine.deferral.least = self.least
+    def opened(self, number: int, path: Path | str) -> cqlduck.Connection:
+        """Return a connection to one of them."""
+        con = cqlduck.connect(path, sharing=False, **self.settings)
+        if not number:
+            con.engine.deferral.least = self.least
+        return con
 
     def execute(self, text: str) -> None:
         """Run a statement in both; the second one knows nothing of what is read later."""
-        outcomes = []
-        for number, con in enumerate(self.both):
-            written = re.sub(r"WITH \(read = '\w+'\)", "", text) if number else text
-            try:
-                con.execute(written)
-                outcomes.append(None)
-            except cqlduck.Error as error:
-                outcomes.append((type(error), error.message))
-        assert outcomes[0] == outcomes[1], text
-
-    def each(self, work: Callable[[cqlduck.Connection], Any]) -> None:
-        """Do the same in both, with the same outcome."""
-        said = []
-        for con in self.both:
-            try:
-                found = work(con)
-                rows = found if isinstance(found, (list, int, type(None))) else found.fetchall()
-                said.append(sorted(rows, key=repr) if isinstance(rows, list) else rows)
-            except cqlduck.Error as error:
-                said.append((type(error), error.message))
-        assert said[0] == said[1]
+        now = re.sub(r"WITH \(read = '\w+'\)", "", text)
+        self.each(lambda con: con.execute(now if con is self.both[1] else text) and None, text)
 
     def read(self, name: str) -> None:
         """Read a query some way."""
