@@ -233,6 +233,16 @@ def test_who_is_read_is_merged_and_comes_before_its_readers(tmp_path: Path) -> N
     assert len(found[True]) == 5
 
 
+def test_nothing_is_said_of_who_was_dropped_before_it_was_merged() -> None:
+    with cqlduck.connect() as con:
+        late_pair(con, COUNTED, SUMMED, 5)
+        assert "it is merged with b" in con.explain("a")
+        con.execute("DROP CONTINUOUS QUERY b")
+        assert "merged" not in con.explain("a")
+        con.plan("a")
+        con.advance(9)
+
+
 def test_who_reads_a_member_stops_where_its_family_fails() -> None:
     """It would lack for good what the family says of that instant."""
     for sharing in (True, False):

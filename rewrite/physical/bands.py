@@ -18,6 +18,7 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.algebra import ADDED, aggregations
 from cqlduck.rewrite.plan import (
     Aggregate,
+    AggregateCall,
     Join,
     Project,
     RelationScan,
@@ -25,7 +26,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     walk,
 )
-from cqlduck.rewrite.plan.aggregates import INTEGERS
+from cqlduck.rewrite.plan.aggregates import INTEGERS, value_may_raise
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.raising import can_raise
 
@@ -141,8 +142,17 @@ def bands(node: Aggregate, readers: Mapping[int, int]) -> Iterator[Band]:
             plan = plan.input
         if isinstance(plan, Join) and readers[id(plan)] == 1:
             band = _band(node, plan, tuple(reversed(above)))
-            if band is not None and _are_apart(band, [one.lift for one in sums]):
+            if band is None or not _are_apart(band, [one.lift for one in sums]):
+                continue
+            # what is beyond the lower bound only is summed up, and taken away again
+            if len(band.on.compared) == 1 or not any(map(_may_overflow, node.calls)):
                 yield band
+
+
+def _may_overflow(call: AggregateCall) -> bool:
+    """Return whether the sum that an aggregate is made of may overflow."""
+    value = exp.Sum(this=exp.column(call.argument or "value"))
+    return call.function != "count" and value_may_raise(value, call.argument_type)
 
 
 def _band(node: Aggregate, join: Join, above: tuple[Project, ...]) -> Band | None:
@@ -184,9 +194,11 @@ def _conditions(
             found[kind].append(Comparison(pair[0], sign, pair[1]))
     compared: list[Comparison] = found["compared"]
     compared.sort(key=lambda one: one.sign not in ABOVE)
-    if not _are_of_one(compared) or not all(
-        _keeps_order(types[one.value], types[one.bound]) for one in compared
-    ):
+    if not _are_of_one(compared):
+        return None
+    if not all(_keeps_order(types[one.value], types[one.bound]) for one in compared):
+        return None
+    if not all(_are_told_apart(types[value], types[bound]) for value, bound in found["equal"]):
         return None
     return Conditions(**{name: tuple(those) for name, those in found.items()})
 
@@ -229,6 +241,11 @@ def _keeps_order(value: str, bound: str) -> bool:
     if kinds - decimals <= _SMALL and decimals:
         return True
     return (len(kinds) == 1 and kinds <= _ORDERED) or kinds - {"DOUBLE"} <= _SMALL
+
+
+def _are_told_apart(value: str, bound: str) -> bool:
+    """Return whether values that are equal to bounds that differ differ too."""
+    return value == bound or _keeps_order(value, bound)
 
 
 def _are_apart(band: Band, lifts: Sequence[exp.Expr]) -> bool:
