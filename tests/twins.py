@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import cqlduck
 
 
-class Twins:
+class Twins(ABC):
     """Two databases, in memory or as files; a subclass says how each is opened.
 
     Args:
@@ -25,9 +26,9 @@ class Twins:
         self.in_memory = rnd.random() < 0.4
         self.both: list[cqlduck.Connection] = []
 
+    @abstractmethod
     def opened(self, number: int, path: Path | str) -> cqlduck.Connection:
         """Return a connection to one of them, the first being 0."""
-        raise NotImplementedError
 
     def open(self) -> None:
         """Open both, new or again; what is in memory stays open."""

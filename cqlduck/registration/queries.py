@@ -179,7 +179,7 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
 def move_behind(engine: Engine, readers: Sequence[Query]) -> None:
     """Give queries a place behind one that they read, and that has been registered after them."""
     for reader in readers:
-        # queries run in the order of registration, which is after what they read
+        # queries are listed in the order of registration, which is after what they read
         engine.catalogue.remove(reader)
         inspection.refresh(engine.database, engine.catalogue, reader)
         reader.position = engine.catalogue.next_position
