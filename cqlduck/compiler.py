@@ -150,6 +150,7 @@ class _View:
                 found.table,
                 timestamp=found.timestamp_by,
                 number=found.number,
+                primary_key=tuple(found.primary_key),
             )
         query = self.catalogue.queries.get(name.lower())
         if query is not None:

@@ -52,6 +52,7 @@ RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
 CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
+DECIDES = "test_dependencies.py::test_what_decides"
 ORDERS = "test_orders.py::test_"
 IN_PARTS = (
     "test_relation_rules.py::test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free"
@@ -2135,6 +2136,32 @@ MUTANTS: tuple[Mutant, ...] = (
          "return plan if keys == set(plan.partition_by) else None",
          "return plan",
          SEMANTICS + "aggregates_without_a_running_sum"),
+    ),
+    *_of(
+        "rewrite/relalg/dependencies.py",
+        ("a part of a key determines the rest",
+         "n for d in dependencies if d.given <= names for n",
+         "n for d in dependencies if d.given & names for n",
+         DECIDES),
+        ("a key that is not shown determines what is",
+         "if not columns or not self.given <= names.keys():", "if not columns:",
+         DECIDES),
+        ("columns of two types determine each other",
+         "if a in types and types[a] == types.get(b) and", "if a in types and b in types and",
+         DECIDES),
+        ("equal values that differ determine each other",
+         " and not may_vary(types[a])", "",
+         DECIDES),
+    ),
+    *_of(
+        "rewrite/bind/bodies/deciding.py",
+        ("the key of what an outer join pads determines the rest",
+         'if not all(item.words <= {"INNER", "SEMI", "ANTI"} for item in block.items):',
+         "if False:",
+         DECIDES),
+        ("what OR combines determines the rest",
+         "for condition in conjuncts(each)", "for condition in each.find_all(exp.EQ)",
+         DECIDES),
     ),
     *_of(
         "rewrite/bind/bodies/keys.py",

@@ -58,6 +58,7 @@ class Source:
         is_query: Whether it is a continuous query.
         timestamp: The column that carries the timestamps of a stream, or None.
         number: Its number in the catalogue, which it has for life.
+        primary_key: The columns of which a relation has each combination once, if it says so.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Source:
     is_query: bool = False
     timestamp: str | None = None
     number: int = 0
+    primary_key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,7 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
     """
     facts: dict[str, Any] = json.loads(text)
     facts["columns"] = _columns(facts["columns"])
-    facts["sources"] = {
-        key: Source(**{**source, "columns": _columns(source["columns"])})
-        for key, source in facts["sources"].items()
-    }
+    facts["sources"] = {key: _source(source) for key, source in facts["sources"].items()}
     facts["synopses"] = tuple(
         Synopsis(**{**synopsis, "columns": _columns(synopsis["columns"])})
         for synopsis in facts["synopses"]
@@ -140,6 +137,11 @@ def _ordered(values: dict[str, Any]) -> Ordered:
 def _graph(graph: dict[str, Any]) -> JoinGraph:
     equalities = tuple(map(tuple, graph["equalities"]))
     return JoinGraph(graph["count"], equalities, tuple(graph["others"]))
+
+
+def _source(stored: dict[str, Any]) -> Source:
+    lists = {"columns": _columns(stored["columns"]), "primary_key": tuple(stored["primary_key"])}
+    return Source(**{**stored, **lists})
 
 
 def _columns(listed: list[dict[str, str]]) -> tuple[Column, ...]:

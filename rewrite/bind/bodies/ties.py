@@ -2,18 +2,20 @@
 
 An answer must not depend on how the engine happened to read its inputs, so a recomputed query gets
 more ORDER BY: in LIMIT and DISTINCT ON, in window functions that depend on position, in aggregates
-that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins. Values that
-are equal but not identical count as different there (`values.identity`). Among the groups of a
-grouped SELECT the keys decide, in order; after DISTINCT, GROUP BY and set operations a LIMIT orders
-by the columns of the result.
+that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins. A column that
+follows from those before it decides nothing, and is left out (`deciding`). Values that are equal
+but not identical count as different there (`values.identity`). Among the groups of a grouped SELECT
+the keys decide, in order; after DISTINCT, GROUP BY and set operations a LIMIT orders by the columns
+of the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from sqlglot import exp
 
+from cqlduck.rewrite.bind.bodies.deciding import Place, deciding
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.select_parts import SelectParts, from_items
 from cqlduck.rewrite.bind.ordering import Result
@@ -76,14 +78,20 @@ class _Ties:
     # -- what decides ------------------------------------------------------------------------------
 
     def terms(self) -> list[exp.Expr]:
-        """Return all columns of the FROM clause as terms of ORDER BY; of other items, the rows."""
-        terms = []
-        for number, (item, join) in enumerate(from_items(self.body)):
-            if join is None or str(join.args.get("kind")).upper() not in ("SEMI", "ANTI"):
-                terms += self.terms_of(item, number)
-        return terms
+        """Return the columns of the FROM clause that decide, as terms; of other items, the rows."""
+        items = [
+            (number, item)
+            for number, (item, join) in enumerate(from_items(self.body))
+            if join is None or str(join.args.get("kind")).upper() not in ("SEMI", "ANTI")
+        ]
+        known = [(i.alias, c.name) for _, i in items for c in self.inputs.columns_of(i) or ()]
+        decide = deciding(self.body, self.inputs, known)
+        return [term for number, item in items for term in self.terms_of(item, number, decide)]
 
-    def terms_of(self, item: exp.Expr, number: int) -> list[exp.Expr]:
+    def terms_of(
+        self, item: exp.Expr, number: int, decide: Container[Place] | None = None
+    ) -> list[exp.Expr]:
+        """Return the columns of an item as terms, those that decide; all of them by default."""
         if item.args.get("pivots"):
             return self._terms_of_pivot(item, number)
         alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
@@ -94,7 +102,8 @@ class _Ties:
         if columns is None:
             kinds = self.inputs.types_in(self.body, [column(alias)]) or [""]
             return terms_by(column(alias), kinds[0])
-        return [t for c in columns for t in terms_by(column(c.name, alias), c.type)]
+        named = [c for c in columns if decide is None or (item.alias, c.name) in decide]
+        return [t for c in named for t in terms_by(column(c.name, alias), c.type)]
 
     def _terms_of_pivot(self, item: exp.Expr, number: int) -> list[exp.Expr]:
         """Return the columns of an item under PIVOT or UNPIVOT, whose own name is gone."""
