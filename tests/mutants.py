@@ -1869,6 +1869,12 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a column that nobody reads is worked out in what is worked out again",
          "        if _may_be_nothing(node, place):", "        if False:",
          "test_failing_order.py::test_when_it_fails"),
+        ("a row has the columns that are named beside it",
+         "if any(c.name.lower() in aliases and not c.table for", "if any(False for",
+         "test_below.py::test_an_input_has_the_columns_that_are_read"),
+        ("the key by which it is worked out again is not read",
+         "node.keys[place] if node.keys else ()", "",
+         PADDED_KEYS),
     ),
     *_of(
         "rewrite/plan/properties.py",

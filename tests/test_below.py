@@ -112,6 +112,38 @@ def test_what_may_mean_something_else_stays_whole(body: str) -> None:
         assert answer(body) == sorted(map(str, con.table("q").fetchall()))
 
 
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("SELECT name FROM p ORDER BY size LIMIT 2", "id name size"),
+        ("SELECT 1 AS i FROM p, o WHERE id = part LIMIT 2", "id supplier"),
+        ("SELECT count(*) AS n, list(price) AS l FROM o", "part supplier price"),
+        ("SELECT price, lag(price) OVER (PARTITION BY part ORDER BY price) AS l FROM o",
+         "part supplier price"),
+        ("SELECT name, (SELECT list(price) FROM o WHERE part > id) AS l FROM p",
+         "id name | part supplier price"),
+        # all that a star, a row or columns by pattern may be
+        ("SELECT * FROM p LIMIT 2", "id name size note"),
+        ("SELECT p FROM p LIMIT 2", "id name size note"),
+        ("SELECT COLUMNS('n.*') FROM p LIMIT 2", "id name size note"),
+        ("SELECT EXISTS (SELECT * FROM o WHERE part = id) AS e FROM p ORDER BY e LIMIT 1",
+         "id name size note | part supplier price"),
+    ],
+)  # fmt: skip
+def test_an_input_has_the_columns_that_are_read(body: str, read: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("""
+            CREATE RELATION p (id BIGINT, name VARCHAR, size BIGINT, note VARCHAR) PRIMARY KEY (id);
+            CREATE RELATION o (part BIGINT, supplier BIGINT, price BIGINT)
+                PRIMARY KEY (part, supplier);
+        """)
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        plan = con.engine.compiled["q"].plan
+        found = [n for n in walk(plan) if isinstance(n, Recompute)]
+        names = [[c.name.split(".")[-1] for c in plan.columns] for plan in found[0].inputs]
+        assert read == " | ".join(map(" ".join, names))
+
+
 def answer(body: str) -> list[str]:
     """Return what DuckDB answers, each row as text, sorted."""
     with duckdb.connect() as base:

@@ -1,9 +1,10 @@
-"""An unused column fails no query, in recomputed queries too.
+"""Unused columns of recomputed queries and of their inputs.
 
-    Q(R) with an unused column v = f(x)  =  Q(R) with NULL for v        where f may raise
+    Q(R)                                 =  Q(π_A(R))              where Q names the columns A alone
+    Q(R) with an unused column v = f(x)  =  Q(R) with NULL for v   where f may raise
 
-The text of a recomputed query shows which columns of its inputs it names; the node above shows
-which of its own are read. Columns that never raise stay.
+The text of a recomputed query shows which columns of its inputs it names, those by which it breaks
+ties among them; the node above shows which of its own are read. So an unused column fails no query.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.plan.aggregates import aggregate_core
 from cqlduck.rewrite.plan.raising import can_raise
-from cqlduck.rewrite.relalg.builders import column, typed_null
+from cqlduck.rewrite.relalg.builders import typed_null
 
 Pruned = Callable[[Plan, set[str]], Plan]
 """From a plan and the columns of it that are read to the plan without the others."""
 
 
 def without_unread(node: Recompute, needed: Collection[str], pruned: Pruned) -> Recompute:
-    """Return a recomputed query without unused columns that may raise.
+    """Return a recomputed query without the columns of its inputs that it does not name.
 
     Args:
         node: The node.
-        needed: Which of its columns are read.
+        needed: Which of its columns are read; the others are NULL if they may raise.
         pruned: Leaves columns out of an input.
     """
     places = [n for n, known in enumerate(node.columns) if known.name not in needed]
@@ -47,7 +48,11 @@ def without_unread(node: Recompute, needed: Collection[str], pruned: Pruned) -> 
             query = _with_nothing(query, place, node.columns[place])
     node = replace(node, query=query)
     inputs = tuple(_read_by(node, place, pruned) for place in range(len(node.inputs)))
-    return replace(node, inputs=inputs)
+    return replace(
+        node,
+        inputs=inputs,
+        names=tuple(_names_of(node, place, inner) for place, inner in enumerate(inputs)),
+    )
 
 
 def is_risky(plan: Plan, name: str) -> bool:
@@ -81,18 +86,23 @@ def is_risky_call(plan: Aggregate, call: AggregateCall) -> bool:
 
 
 def _read_by(node: Recompute, place: int, pruned: Pruned) -> Plan:
-    """Return an input with NULL for what may raise and the query does not name."""
+    """Return an input without the columns that the query does not name."""
     plan = node.inputs[place]
     named = _named(node.query, place)
-    pairs = list(zip(node.names[place], plan.columns, strict=True))
-    unread = [c for name, c in pairs if named is not None and name.lower() not in named]
-    turning = {c.name for n, turn in node.turns if n == place for c in turn.find_all(exp.Column)}
-    nothing = {c.name for c in unread if c.name not in turning and is_risky(plan, c.name)}
-    if not nothing:
+    if named is None:
         return pruned(plan, {c.name for c in plan.columns})
-    inner = pruned(plan, {c.name for c in plan.columns} - nothing)
-    values = (typed_null(c.type) if c.name in nothing else column(c.name) for c in plan.columns)
-    return Project(inner, tuple(values), plan.columns)
+    pairs = zip(node.names[place], plan.columns, strict=True)
+    read = {c.name for name, c in pairs if name.lower() in named}
+    read |= {c.name for n, turn in node.turns if n == place for c in turn.find_all(exp.Column)}
+    read |= set(node.keys[place] if node.keys else ())
+    return pruned(plan, read or {plan.columns[0].name})
+
+
+def _names_of(node: Recompute, place: int, inner: Plan) -> tuple[str, ...]:
+    """Return what the columns of an input are called in the query."""
+    known = zip(node.inputs[place].columns, node.names[place], strict=True)
+    names = {c.name: name for c, name in known}
+    return tuple(names[c.name] for c in inner.columns)
 
 
 def _named(query: exp.Query, place: int) -> set[str] | None:
@@ -105,7 +115,10 @@ def _named(query: exp.Query, place: int) -> set[str] | None:
             or node.args.get("method") == "NATURAL"
         ):
             return None
-    aliases = {t.alias.lower() for t in query.find_all(exp.Table) if t.name == f"{INPUT}{place}"}
+    tables = [t for t in query.find_all(exp.Table) if t.name == f"{INPUT}{place}"]
+    if any(t.args["alias"].args.get("columns") for t in tables):
+        return None
+    aliases = {t.alias.lower() for t in tables}
     if any(c.name.lower() in aliases and not c.table for c in query.find_all(exp.Column)):
         return None
     return {node.name.lower() for node in query.find_all(exp.Identifier)}
