@@ -11,7 +11,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cqlduck.rewrite.operators import outcome, relation
+from cqlduck.rewrite.operators import outcome, primary_key_swap, relation
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import stores
@@ -101,6 +101,10 @@ class Elements(abc.ABC):
         """Write what they change into `Scratch.changed`, if they are insertions that all enter."""
 
     @abc.abstractmethod
+    def write_swaps(self, of: Relation) -> None:
+        """Write what they change into `Scratch.changed`, if each key swaps its tuple at most."""
+
+    @abc.abstractmethod
     def store(self) -> None:
         """Have them lie in the queue table."""
 
@@ -127,15 +131,27 @@ class InTable(Elements):
         """Whether nothing is left for later, and the table has never had many."""
         return self.found.later is None and self.thing.next_seq - self.since <= MAX_DELETED
 
+    _is_copied = False
+
     def write_pending(self, of: Relation) -> None:
-        """Copy them."""
-        write_queued(self.database, of, self.until)
+        """Copy them, once."""
+        if not self._is_copied:
+            write_queued(self.database, of, self.until)
+            self._is_copied = True
 
     def write_insertions(self, of: Relation) -> None:
         """Write it from the table."""
         assert of.scratch is not None
         values = {"until": self.until}
         write(self.database, of, of.scratch.changed, outcome.changed_by_insertions, values)
+
+    def write_swaps(self, of: Relation) -> None:
+        """Write it from `Scratch.pending`."""
+        assert of.scratch is not None
+        assert self.found.first is not None
+        self.write_pending(of)
+        values = {"instant": self.found.first}
+        write(self.database, of, of.scratch.changed, primary_key_swap.changed, values)
 
     def store(self) -> None:
         """They lie there."""
@@ -170,6 +186,14 @@ class InMemory(Elements):
         assert of.scratch is not None
         text = statement(of, outcome.changed_by_buffer)
         self.buffer.fill(self.thing, of.scratch.changed, text)
+
+    def write_swaps(self, of: Relation) -> None:
+        """Write it from memory, without a table of the elements."""
+        assert of.scratch is not None
+        assert self.found.first is not None
+        there = replace(of, scratch=replace(of.scratch, pending=relation.BUFFERED))
+        text, values = statement(there, primary_key_swap.changed), {"instant": self.found.first}
+        self.buffer.fill(self.thing, of.scratch.changed, text, values)
 
     def store(self) -> None:
         """Write them there."""

@@ -154,16 +154,24 @@ class RelationBuffer:
             return None
         return known if known.begin + known.count == thing.next_seq else None
 
-    def fill(self, thing: Input, table: str, query: str = f"FROM {BUFFERED}") -> None:
+    def fill(
+        self,
+        thing: Input,
+        table: str,
+        query: str = f"FROM {BUFFERED}",
+        values: Mapping[str, int] | None = None,
+    ) -> None:
         """Write the elements of a relation into a temporary table, in the place of another one.
 
         Args:
             thing: The relation.
             table: The table.
             query: What is written, of the elements, which are called `BUFFERED`.
+            values: Its parameters.
         """
+        made = f"CREATE OR REPLACE TEMP TABLE {quoted(table)} AS {query}"
         with self._database.incoming.readable(BUFFERED, self.kept[thing.name].table):
-            self._database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(table)} AS {query}")
+            self._database.execute(made, values)
 
     def forget(self, thing: Input) -> None:
         """Let go of the elements of a relation, which are resolved."""

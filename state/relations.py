@@ -93,7 +93,6 @@ def _resolve_many(elements: Elements, of: Relation, *, strict: bool) -> Relation
     database, found = elements.database, elements.found
     elements.store()
     if of.scratch is not None:
-        elements.write_pending(of)
         if _are_swaps(elements, of):
             return of
         of = replace(of, scratch=None)
@@ -137,9 +136,9 @@ def _resolve_few(elements: Elements, of: Relation, *, strict: bool) -> None:
     if found.are_insertions and _all_enter(elements, of):
         database.execute(statement(of, outcome.begins))
         return
-    elements.write_pending(of)
     if of.primary_key and found.is_at_once and not found.upserts and _are_swaps(elements, of):
         return
+    elements.write_pending(of)
     write(database, of, of.scratch.stored, relation.candidates)
     _judge(database, of, elements.until, found)
     _carry_out(elements, of, _counted(database, of), strict=strict)
@@ -156,9 +155,7 @@ def _all_enter(elements: Elements, of: Relation) -> bool:
 def _are_swaps(elements: Elements, of: Relation) -> bool:
     """Resolve elements of one instant if each key swaps its tuple at most; return whether."""
     database, found = elements.database, elements.found
-    assert of.scratch is not None
-    assert found.first is not None
-    write(database, of, of.scratch.changed, primary_key_swap.changed, {"instant": found.first})
+    elements.write_swaps(of)
     exceptions = database.rows(statement(of, primary_key_swap.exceptions))
     if not all(is_unchanged for (is_unchanged,) in exceptions):
         return False

@@ -31,7 +31,6 @@ from cqlduck.rewrite.operators.relation import (
     near,
     table,
     text,
-    where,
 )
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.builders import cast, column
@@ -40,6 +39,7 @@ from cqlduck.rewrite.relalg.elements import (
     LEAVE,
     ROWID,
     SEQ,
+    after,
     forever,
     is_null,
     named,
@@ -48,7 +48,6 @@ from cqlduck.rewrite.relalg.elements import (
     qualified,
     same,
     temp_table,
-    until,
 )
 from cqlduck.rewrite.relalg.values import may_vary, unsized
 
@@ -95,23 +94,24 @@ def exceptions(relation: Relation) -> exp.Select:
     """
     is_same, every = column(IS_SAME), exp.Count(this=exp.Star())
     deletes = exp.NEQ(this=column(LEAVE), expression=forever())
-    is_another = exp.NEQ(this=is_same.copy(), expression=exp.paren(deletes.copy()))
-    has_one = exp.Not(this=is_null(column(STORED_ROW)))
-    count, same_ones, deletions = every, where(every, is_same), where(every, deletes)
-    in_place = where(every, exp.and_(has_one, exp.Not(this=exp.paren(deletes.copy()))))
-    is_swap = exp.and_(
-        exp.EQ(this=where(every, is_another), expression=number(0)),
-        until(deletions, number(1)),
-        until(exp.Sub(this=count, expression=deletions), number(1)),
-        until(in_place, deletions),
+    is_another = exp.NEQ(this=is_same.copy(), expression=exp.paren(deletes))
+    # where no element is another's, each deletion has the row that it ends
+    deletions, rows = (exp.Count(this=column(name)) for name in (ROWID, STORED_ROW))
+    insertions = exp.Sub(this=every, expression=deletions)
+    stays = exp.and_(after(rows, number(0)), exp.EQ(this=deletions, expression=number(0)))
+    is_no_swap = exp.or_(
+        exp.LogicalOr(this=is_another),
+        after(deletions, number(1)),
+        after(insertions, number(1)),
+        exp.paren(stays),
     )
-    gives_up = exp.EQ(this=count, expression=exp.Mul(this=number(2), expression=deletions))
-    is_unchanged = exp.and_(exp.EQ(this=same_ones, expression=count), gives_up)
+    gives_up = exp.EQ(this=every, expression=exp.Mul(this=number(2), expression=deletions))
+    is_unchanged = exp.and_(exp.LogicalAnd(this=is_same), gives_up)
     return (
-        exp.select(named(is_unchanged.copy(), IS_UNCHANGED))
+        exp.select(named(is_unchanged, IS_UNCHANGED))
         .from_(_changed(relation), copy=False)
         .group_by(*map(column, relation.primary_key), copy=False)
-        .having(exp.Not(this=exp.paren(is_swap.copy())), copy=False)
+        .having(is_no_swap, copy=False)
     )
 
 

@@ -54,6 +54,9 @@ from cqlduck.rewrite.relalg.elements import (
 
 OP, WRONG, TUPLE, ROW = "_op", "_cql_wrong", "_cql_tuple", "_cql_row"
 
+BUFFERED = "_cql_buffered_elements"
+"""What pending elements are called to statements that are in memory, and in no queue."""
+
 
 @dataclass(frozen=True)
 class Scratch:
@@ -62,6 +65,7 @@ class Scratch:
     Args:
         pending: The elements; None if the queue has no others, and has never been long. Of one
             that was DuckDB expects many rows, and would go through the store another way.
+            `BUFFERED` if they are in memory, and in no table.
         stored: The rows of the store that they may change, with their row ids (`_cql_rowid`).
         changed: The rows that enter, and those that end, which have row ids.
         lead: The column by which rows of the store are looked for first, in which nothing that is
@@ -99,9 +103,6 @@ class Relation:
     scratch: Scratch | None = None
 
 
-BUFFERED = "_cql_buffered_elements"
-"""What pending elements are called to statements that are in memory, and in no queue."""
-
 Law = Callable[[Relation], exp.Expr]
 """What says a statement of a relation."""
 
@@ -124,6 +125,8 @@ def elements_of(relation: Relation) -> exp.Table:
     scratch = relation.scratch
     if scratch is None or scratch.pending is None:
         return state_table(relation.queue)
+    if scratch.pending == BUFFERED:
+        return table(BUFFERED)
     return temp_table(scratch.pending)
 
 

@@ -20,7 +20,7 @@ a23022d051b444a6
 SELECT k, v FROM s [RANGE 10] WHERE v > 5 OR k IN (SELECT r.k FROM r WHERE r.k = s.k)
 ----
 recompute(seq-window(stream(s)), relation(r))
-5e2109c382e4e3ed
+9347d9c8c70639cd
 
 -- title: ties that SQL leaves open are broken by all columns
 SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
@@ -33,7 +33,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 recompute(project(project(aggregate(project(seq-window(stream(s)))))))
-89a91f5a4b3a7462
+4284b1d43e910f87
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3

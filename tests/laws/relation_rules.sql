@@ -473,17 +473,12 @@ LEFT JOIN near AS s ON q.k = s.k AND q.p = s.p;
 --   (true) (true) (true) (false) (false) (false) (false) (false) (false) (false) (false) (false) (false)
 ----
 -- what the changes come to
-SELECT COUNT(*) FILTER(WHERE _cql_same) = COUNT(*)
-  AND COUNT(*) = 2 * COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) AS _cql_unchanged
+SELECT BOOL_AND(CAST(_cql_same AS BOOLEAN)) AND COUNT(*) = 2 * COUNT(_cql_rowid) AS _cql_unchanged
 FROM temp.changed GROUP BY k
-HAVING NOT (
-    COUNT(*) FILTER(WHERE _cql_same <> (_cql_leave <> 9223372036854775807)) = 0
-    AND COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) <= 1
-    AND COUNT(*) - COUNT(*) FILTER(WHERE _cql_leave <> 9223372036854775807) <= 1
-    AND COUNT(*) FILTER(WHERE
-      NOT _cql_held IS NULL AND NOT (_cql_leave <> 9223372036854775807)) <= COUNT(*) FILTER(WHERE
-      _cql_leave <> 9223372036854775807)
-  );
+HAVING BOOL_OR(CAST(_cql_same <> (_cql_leave <> 9223372036854775807) AS BOOLEAN))
+  OR COUNT(_cql_rowid) > 1
+  OR COUNT(*) - COUNT(_cql_rowid) > 1
+  OR (COUNT(_cql_held) > 0 AND COUNT(_cql_rowid) = 0);
 
 -- law: a key is free that gets one tuple and has none
 -- operator: primary_key_insertions.occupied
