@@ -294,12 +294,14 @@ def _difference(node: Difference, inputs: Sequence[Rows], instants: Instants) ->
 def _again(node: Recompute, inputs: Sequence[Rows], instants: Instants) -> Rows:
     """Return the query over its inputs, each instant by itself."""
 
-    def leg(place: int) -> exp.Select:
+    def leg(place: int) -> exp.Query:
         columns = node.inputs[place].columns
         listed = [
             exp.alias_(column(c.name), name, quoted=True)
             for c, name in zip(columns, node.names[place], strict=True)
         ]
+        if instants.column is None and not node.alone:
+            return inputs[place].project(listed, "tuples").query()
         query = exp.select(*listed).from_(inputs[place].subquery("tuples"), copy=False)
         for known in instants.columns:
             own = exp.EQ(this=known, expression=instants.instant.copy())

@@ -530,7 +530,7 @@ class Recompute(_OnInputs):
             raise ValueError("each input has one name for each of its columns")
         _unique(self.columns)
 
-    def over(self, leg: Callable[[int], exp.Select]) -> exp.Query:
+    def over(self, leg: Callable[[int], exp.Query]) -> exp.Query:
         """Return the query with a subquery in the place of each input."""
         return fill_inputs(self.query, leg)
 
@@ -616,7 +616,7 @@ def place_in(item: exp.Expr) -> int | None:
     return int(item.name.removeprefix(INPUT)) if is_input else None
 
 
-def fill_inputs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
+def fill_inputs(query: exp.Query, leg: Callable[[int], exp.Query]) -> exp.Query:
     """Return a copy of a query with a subquery in the place of each input, under its alias."""
     filled = query.copy()
     for table in list(filled.find_all(exp.Table)):
