@@ -144,6 +144,30 @@ def test_an_input_has_the_columns_that_are_read(body: str, read: str) -> None:
         assert read == " | ".join(map(" ".join, names))
 
 
+@pytest.mark.parametrize("way", ["allow", "always"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT 1 AS e FROM (SELECT v::INTEGER AS y FROM p) z ORDER BY ALL LIMIT 3",
+        "SELECT DISTINCT 1 AS e FROM (SELECT v::INTEGER AS y FROM p) z LIMIT 3",
+        "SELECT DISTINCT 1 AS e FROM (SELECT v::INTEGER AS y, v::DATE AS d FROM p) z LIMIT 3",
+        "SELECT DISTINCT 1 AS e FROM (SELECT v::INTEGER AS y, k FROM p) z LIMIT 3",
+        "SELECT DISTINCT 1 AS e FROM (SELECT v::INTEGER AS y FROM p, n WHERE i = k) z LIMIT 3",
+    ],
+)
+def test_a_column_that_is_not_read_fails_no_query(body: str, way: str) -> None:
+    with cqlduck.connect(recompute=way) as con:
+        con.execute(f"""
+            CREATE RELATION p (k BIGINT, v VARCHAR) PRIMARY KEY (k);
+            CREATE RELATION n (i INTEGER);
+            CREATE CONTINUOUS QUERY q AS {body}
+        """)
+        con.append("p", [(1, "x")], at=1)
+        con.append("n", [(1,)], at=1)
+        con.advance(1)
+        assert con.table("q").fetchall() == [(1,)]
+
+
 def answer(body: str) -> list[str]:
     """Return what DuckDB answers, each row as text, sorted."""
     with duckdb.connect() as base:

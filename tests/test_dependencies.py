@@ -87,6 +87,36 @@ def test_a_group_is_told_by_its_keys() -> None:
         assert found == "m, g.a, g.k"
 
 
+@pytest.mark.parametrize("way", ["allow", "always"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        """SELECT list("a.b".c) AS l FROM r AS a, s AS "a.b" """,
+        """SELECT "a.b".c, "a.b".v FROM r AS a, s AS "a.b" LIMIT 2""",
+        """SELECT list("a.b".c) AS l FROM r AS a, s AS "a.b", LATERAL (SELECT a.k + 1 AS t) z""",
+        """SELECT (SELECT list("a.b".c) FROM r AS a, s AS "a.b" WHERE a.k > r.k) AS l FROM r""",
+        """SELECT a."b.c" AS x, "a.b".c AS y FROM r AS a, s AS "a.b" ORDER BY "a.b".c LIMIT 2""",
+    ],
+)
+def test_names_with_dots_are_two_columns(body: str, way: str) -> None:
+    said = []
+    for keys in ((", PRIMARY KEY (k)", ", PRIMARY KEY (c)"), ("", "")):
+        with cqlduck.connect(recompute=way) as con:
+            con.execute(f"""
+                CREATE RELATION r (k BIGINT, "b.c" BIGINT{keys[0]});
+                CREATE RELATION s (c BIGINT, v BIGINT{keys[1]});
+                CREATE CONTINUOUS QUERY q AS {body}
+            """)
+            con.append("r", [(1, 5), (2, 6)], at=1)
+            con.append("s", [(9, 1), (8, 2), (3, 3)], at=1)
+            con.advance(1)
+            con.append("s", [(1, 0)], at=2)
+            con.advance(2)
+            said.append(sorted(map(repr, con.changes("q").fetchall())))
+    assert said[0] == said[1]
+    assert said[0]
+
+
 # -- the same as without keys ----------------------------------------------------------------------
 
 FROM = (

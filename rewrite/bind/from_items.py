@@ -8,7 +8,7 @@ from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.projection import with_names
-from cqlduck.rewrite.bind.scope import Item, Scope
+from cqlduck.rewrite.bind.scope import Item, Scope, inner_name
 from cqlduck.rewrite.bind.windows import sample_of, sampled, to_stream, window_of, windowed
 from cqlduck.rewrite.plan import (
     Column,
@@ -57,7 +57,7 @@ def bind_table(context: Context, tree: exp.Table, scope: Scope, ctes: Ctes) -> N
     alias = tree.alias or name
     window, sample = window_of(context, tree), sample_of(context, tree)
     renamed = _renames(tree, alias, source.columns)
-    names = tuple(f"{alias}.{public}" for public in renamed)
+    names = tuple(inner_name(alias, public) for public in renamed)
     pairs = tuple(
         (public, Column(inner, known.type))
         for public, inner, known in zip(renamed, names, source.columns, strict=True)
@@ -75,7 +75,7 @@ def bind_table(context: Context, tree: exp.Table, scope: Scope, ctes: Ctes) -> N
     else:
         instant = None
         if context.syntax.mentions_ts:
-            instant = f"{alias}._ts"
+            instant = inner_name(alias, "_ts")
             pairs = (*pairs, ("_ts", Column(instant, "BIGINT")))
         scan = StreamScan(source, names, instant)
         stream = sampled(scan, sample, source.name)
@@ -83,7 +83,7 @@ def bind_table(context: Context, tree: exp.Table, scope: Scope, ctes: Ctes) -> N
         if instant is not None:
             plan, pairs = _public_instant(context.catalog, plan, instant, pairs)
         if window is not None and window.widths:
-            pairs = (*pairs, (WIDTH, Column(f"{alias}.{WIDTH}", "BIGINT")))
+            pairs = (*pairs, (WIDTH, Column(inner_name(alias, WIDTH), "BIGINT")))
     scope.add(Item(alias, plan, pairs), place)
 
 
@@ -189,7 +189,7 @@ def bind_derived(
     window, sample = window_of(context, tree), sample_of(context, tree)
     renamed = _renames(tree, alias, inner.columns)
     columns = tuple(
-        Column(f"{alias}.{public}", known.type)
+        Column(inner_name(alias, public), known.type)
         for public, known in zip(renamed, inner.columns, strict=True)
     )
     pairs = tuple(zip(renamed, columns, strict=True))

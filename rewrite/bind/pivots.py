@@ -19,7 +19,7 @@ from cqlduck.rewrite.bind.bodies.refusals import finds_columns, has_filter
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.grouping import group_by
 from cqlduck.rewrite.bind.projection import project, with_names
-from cqlduck.rewrite.bind.scope import Item, Scope, resolve
+from cqlduck.rewrite.bind.scope import Item, Scope, inner_name, resolve
 from cqlduck.rewrite.plan import Column, Filter, Plan, Project, UnionAll
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import without_parens
@@ -49,7 +49,7 @@ def pivoted(catalog: Catalog, item: Item, written: exp.Pivot, name: str) -> Item
         raise work.refused()
     plan = work.unpivoted() if written.args.get("unpivot") else work.grouped()
     alias = written.alias or name
-    columns = tuple(Column(f"{alias}.{c.name}", c.type) for c in plan.columns)
+    columns = tuple(Column(inner_name(alias, c.name), c.type) for c in plan.columns)
     pairs = zip((c.name for c in plan.columns), columns, strict=True)
     return Item(alias, with_names(plan, columns), tuple(pairs))
 

@@ -1,9 +1,10 @@
 """Name resolution: which column an expression means.
 
 A `Scope` is the FROM clause of one SELECT: its items in order, each with an alias and columns. The
-combined relation calls the column `c` of item `f` "f.c", which is unique, so a resolved expression
-has no qualifiers and can be moved. Resolution follows DuckDB: columns come before aliases of the
-SELECT list, names are compared without regard to case, `a.b` may be a field of a struct.
+combined relation calls the column `c` of item `f` "f.c" (`inner_name`), which is unique, so a
+resolved expression has no qualifiers and can be moved. Resolution follows DuckDB: columns come
+before aliases of the SELECT list, names are compared without regard to case, `a.b` may be a field
+of a struct.
 """
 
 from __future__ import annotations
@@ -21,6 +22,17 @@ from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.parsed import function_name, is_now, place_of
 from cqlduck.rewrite.text.spelling import suggestion
+
+
+def inner_name(item: str, name: str) -> str:
+    r"""Return what the combined relation calls a column of an item of FROM.
+
+    A dot in the name of the item is marked: "a.b".c and a."b.c" are two columns.
+
+    >>> print(inner_name("f", "b.c"), inner_name("a.b", "c"))
+    f.b.c a\.b.c
+    """
+    return item.replace("\\", "\\\\").replace(".", "\\.") + f".{name}"
 
 
 @dataclass(frozen=True)

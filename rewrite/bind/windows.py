@@ -13,7 +13,7 @@ from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import no_aggregate
 from cqlduck.rewrite.bind.context import Context
-from cqlduck.rewrite.bind.scope import Item, Scope, resolve
+from cqlduck.rewrite.bind.scope import Item, Scope, inner_name, resolve
 from cqlduck.rewrite.plan import (
     Column,
     Filter,
@@ -126,7 +126,7 @@ def _in_brackets(
         widths = catalog.lookup(relation) if relation.startswith(ALIAS) else None
         if widths is None:
             raise BindError("RANGE ends after its length", hint="as in [RANGE 5 MINUTES]")
-        return VaryingWindow(inner, widths, name, width, half_open, f"{alias}.{WIDTH}")
+        return VaryingWindow(inner, widths, name, width, half_open, inner_name(alias, WIDTH))
     written = None
     if window.range is not None and window.range.microseconds is not None and not window.where:
         written = " ".join(window.text.upper().split()) + "]"

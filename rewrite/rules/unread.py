@@ -95,7 +95,13 @@ def _read_by(node: Recompute, place: int, pruned: Pruned) -> Plan:
     read = {c.name for name, c in pairs if name.lower() in named}
     read |= {c.name for n, turn in node.turns if n == place for c in turn.find_all(exp.Column)}
     read |= set(node.keys[place] if node.keys else ())
-    return pruned(plan, read or {plan.columns[0].name})
+    if read:
+        return pruned(plan, read)
+    safe = next((c.name for c in plan.columns if not is_risky(plan, c.name)), None)
+    if safe is not None:
+        return pruned(plan, {safe})
+    first, *_ = plan.columns
+    return Project(pruned(plan, set()), (typed_null(first.type),), (first,))
 
 
 def _names_of(node: Recompute, place: int, inner: Plan) -> tuple[str, ...]:

@@ -43,12 +43,14 @@ def deciding(select: exp.Select, inputs: Inputs, columns: Sequence[Place]) -> se
     if not all(item.words <= {"INNER", "SEMI", "ANTI"} for item in block.items):
         return set(columns)
     known = [*_of_items(block), *_of_conditions(block)]
-    left = set(undetermined([_name(*place) for place in columns], known))
-    return {place for place in columns if _name(*place) in left}
+    left = set(undetermined([_name(block, *place) for place in columns], known))
+    return {place for place in columns if _name(block, *place) in left}
 
 
-def _name(item: str, column: str) -> str:
-    return f"{item.lower()}.{column.lower()}"
+def _name(block: Block, alias: str, column: str) -> str:
+    """Return a name for a column of FROM: an alias may have a dot, the number of an item not."""
+    aliases = [item.alias for item in block.items]
+    return f"{aliases.index(alias.lower())}.{column.lower()}"
 
 
 def _of_items(block: Block) -> Iterator[Dependency]:
@@ -57,7 +59,7 @@ def _of_items(block: Block) -> Iterator[Dependency]:
         if item.place is not None:
             plan, names = block.inputs.plans[item.place], block.inputs.names[item.place]
             pairs = zip(plan.columns, names, strict=True)
-            written = {known.name: _name(item.alias, name) for known, name in pairs}
+            written = {known.name: _name(block, item.alias, name) for known, name in pairs}
             found = (each.renamed(written) for each in dependencies(plan))
             yield from (each for each in found if each is not None)
 
@@ -87,4 +89,4 @@ def _of(side: Known, block: Block) -> tuple[str, str] | None:
     """Return the name and type of a column of a block whose equal values are identical."""
     if side.block is not block or not side.type or may_vary(side.type):
         return None
-    return _name(side.item, side.name), side.type
+    return _name(block, side.item, side.name), side.type
