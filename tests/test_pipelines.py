@@ -63,11 +63,23 @@ def test_what_an_equality_links_comes_next(
     assert expected == orders(con, body)
 
 
-def test_what_meets_a_tuple_once_at_most_comes_first(con: cqlduck.Connection) -> None:
+@pytest.mark.parametrize(
+    ("other", "order"),
+    [
+        ("(SELECT a, count(*) AS n FROM s2 [RANGE 9] GROUP BY a)", (0, 2, 1)),
+        ("r", (0, 2, 1)),
+        ("(SELECT a, b + 1 AS c FROM r WHERE b > 1)", (0, 2, 1)),
+        ("(SELECT b AS a, a AS b FROM r)", (0, 1, 2)),
+        ("s2 [RANGE 9]", (0, 1, 2)),
+    ],
+)
+def test_what_meets_a_tuple_once_at_most_comes_first(
+    con: cqlduck.Connection, other: str, order: tuple[int, ...]
+) -> None:
     streams(con, 3)
-    keys = "(SELECT a, count(*) AS n FROM s2 [RANGE 9] GROUP BY a)"
-    body = f"SELECT s0.a FROM s0 [NOW], s1 [RANGE 9], {keys} k WHERE s0.a = s1.a AND s0.a = k.a"
-    assert [(0, 2, 1)] == orders(con, body)
+    con.execute("CREATE RELATION r (a BIGINT, b BIGINT) PRIMARY KEY (a)")
+    body = f"SELECT s0.a FROM s0 [NOW], s1 [RANGE 9], {other} k WHERE s0.a = s1.a AND s0.a = k.a"
+    assert [order] == orders(con, body)
 
 
 def test_an_input_of_an_instant_never_stands(con: cqlduck.Connection) -> None:

@@ -120,9 +120,14 @@ def _stream(plan: StreamScan) -> Properties:
 
 @_derived.register
 def _relation(plan: RelationScan) -> Properties:
-    is_query = plan.source.is_query
+    is_query, key = plan.source.is_query, plan.source.primary_key
+    pairs = zip(plan.source.columns, plan.names, strict=True)
+    shown = {known.name: name for known, name in pairs if name is not None}
     return Properties(
-        has_unit_weights=not is_query, never_expires=is_query, is_compact=not is_query
+        has_unit_weights=not is_query,
+        never_expires=is_query,
+        is_compact=not is_query,
+        key=frozenset(shown[name] for name in key) if key and shown.keys() >= set(key) else None,
     )
 
 

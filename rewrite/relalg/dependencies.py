@@ -2,9 +2,9 @@
 
 K → D: two tuples that stand at one instant and are equal in K are the same in D.
 
-    of a relation with a key     key → all its columns
+    a node with a key K          K → all columns (`properties`)
     σ_p(R), R ⋈_p S, …           those of the inputs; a → b and b → a where p has a = b
-    γ_K(R)                       K → all columns; those of R among K
+    γ_K(R)                       those of R among K
     π(R)                         those whose K is shown, as far as D is
     R + S, outer joins           none: a tuple of one side may equal one of the other in K
 
@@ -31,9 +31,9 @@ from cqlduck.rewrite.plan import (
     Net,
     Plan,
     Project,
-    RelationScan,
     SetOperation,
     Trace,
+    properties,
 )
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.traversal import derived_once
@@ -108,24 +108,15 @@ def of_equalities(
 @derived_once
 def dependencies(plan: Plan) -> tuple[Dependency, ...]:
     """Return those of a node that are known; there may be others."""
-    return _derived(plan)
+    key, columns = properties(plan).key, frozenset(known.name for known in plan.columns)
+    own = () if key is None or key == columns else (Dependency(key, columns),)
+    return tuple(dict.fromkeys((*own, *_derived(plan))))
 
 
 @singledispatch
 def _derived(plan: Plan) -> tuple[Dependency, ...]:
-    """Return those of a node: a function for each kind that has any."""
+    """Return those of the inputs that a node keeps, and its own but for its key."""
     return ()
-
-
-@_derived.register
-def _relation(plan: RelationScan) -> tuple[Dependency, ...]:
-    key = plan.source.primary_key
-    if not key:
-        return ()
-    pairs = zip(plan.source.columns, plan.names, strict=True)
-    names = {known.name: name for known, name in pairs if name is not None}
-    found = Dependency(frozenset(key), frozenset(names)).renamed(names)
-    return () if found is None else (found,)
 
 
 @_derived.register
@@ -161,9 +152,7 @@ def _join(plan: Join) -> tuple[Dependency, ...]:
 def _aggregate(plan: Aggregate) -> tuple[Dependency, ...]:
     keys = {name: name for name in plan.keys}
     among = (each.renamed(keys) for each in dependencies(plan.input))
-    columns = frozenset(known.name for known in plan.columns)
-    groups = Dependency(frozenset(plan.keys), columns)
-    return (groups, *(each for each in among if each is not None))
+    return tuple(each for each in among if each is not None)
 
 
 @_derived.register
