@@ -28,7 +28,7 @@ from cqlduck.rewrite.text.statements import (
     Statement,
 )
 from cqlduck.rewrite.text.tokens import has_same_words, tokenize
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 
 STEP = 4
 """How many batches of each input a step takes at most, so that a display moves."""

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from cqlduck.engine import Engine
 from cqlduck.meter import Fraction
-from cqlduck.state.catalog import Query
 from cqlduck.state.check import Checked, Checker
+from cqlduck.state.registered import Query
 
 _COLUMNS = pa.schema(
     [

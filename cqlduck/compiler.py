@@ -22,9 +22,10 @@ from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import listing
-from cqlduck.state.catalog import Catalogue, Input
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.columns import of_query
 from cqlduck.state.connection import Database
+from cqlduck.state.registered import Input
 
 
 @dataclass

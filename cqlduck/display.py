@@ -30,9 +30,9 @@ from cqlduck.application import batches
 from cqlduck.connection import Connection
 from cqlduck.engine import TickReport
 from cqlduck.errors import Error
-from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
 from cqlduck.state.profile import BOOKKEEPING, Line, Profile
+from cqlduck.state.registered import Query
 
 _PLAIN_WIDTH = 120
 _WORDS = 60  # letters of an operator's description in a profile

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from cqlduck.errors import QueryError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import instants
-from cqlduck.state.catalog import EXPIRED, Catalogue, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import EXPIRED, Query
 
 Run = Callable[[Instant], Exception | None]
 """Runs a query up to an instant, and keeps that, or returns why it failed."""

@@ -16,10 +16,11 @@ from cqlduck.rewrite.text.shapes import MEMBER
 from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
 from cqlduck.state import amend, answers, catalog_rows, families, netting, retention
 from cqlduck.state.caches import Caches
-from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
+from cqlduck.state.registered import EXPIRED, Input, Query
 from cqlduck.state.results import Results
 from cqlduck.state.tick_plan import Ran
 

@@ -23,8 +23,8 @@ from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import RawTime
 from cqlduck.state import arrivals, intake, staged
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.state.types import has_text
 

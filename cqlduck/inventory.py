@@ -19,7 +19,7 @@ from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock
-from cqlduck.state import catalog, instants
+from cqlduck.state import instants, registered
 
 Instant = int | datetime.datetime | str
 """An instant as people see it: an int on integer time, else a datetime in UTC."""
@@ -223,7 +223,7 @@ def relations(engine: Engine) -> Inventory[Relation]:
     )
 
 
-def _input(clock: Clock, thing: catalog.Input) -> dict[str, Any]:
+def _input(clock: Clock, thing: registered.Input) -> dict[str, Any]:
     """Return the facts that a stream and a relation have in common."""
     return {
         "name": thing.name,
@@ -267,7 +267,7 @@ def queries(engine: Engine) -> Inventory[Query]:
     )
 
 
-def _complete_from(clock: Clock, query: catalog.Query) -> Instant | None:
+def _complete_from(clock: Clock, query: registered.Query) -> Instant | None:
     """Return the instant from which a query lacks nothing, as people see it."""
     if query.complete_from is None:
         return "never"

@@ -9,8 +9,8 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import arrivals
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input
 
 Named = Mapping[str, Column]
 """Columns of data by lower-case name; a type is empty where it is no time and has no texts."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.time import Duration, Instant
-from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.input_buffer import Buffered, Stay
+from cqlduck.state.registered import EXPIRED, Input, Query
 
 
 @dataclass

@@ -21,8 +21,8 @@ from cqlduck.errors import DataError
 from cqlduck.meter import Meter
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
-from cqlduck.state.catalog import Query
 from cqlduck.state.reads import Read, copied
+from cqlduck.state.registered import Query
 from cqlduck.state.running import Parameters
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.statements.plain_sql import is_select

@@ -10,7 +10,7 @@ from cqlduck.rewrite.statements.memory import Stored, memory_of
 from cqlduck.rewrite.text.names import SYSTEM
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 
 def of_table(engine: Engine, query: Query) -> str:

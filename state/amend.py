@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable
 
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records
-from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Query
 
 
 def amend(

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import members
-from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.netting import compact, rewrite
+from cqlduck.state.registered import Query
 
 LONG_LOG_ELEMENTS = 122_880
 """How many elements a log has at least to be read without a copy: a row group."""

@@ -18,9 +18,9 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.names import unused
 from cqlduck.rewrite.text.time import BEGINNING, Clock, RawTime
 from cqlduck.state.arrow import integers, places, stored_type
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.instants import MAX_RAW_TIME, instant_of
+from cqlduck.state.registered import Input
 from cqlduck.state.types import fitted
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import members
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input, Query
 
 MAX_SHOWN_CHARACTERS = 200
 """How many characters of a row are shown at most."""

@@ -6,8 +6,8 @@ Only with `strict` a batch is noted as open, with the range of the numbers of it
 from __future__ import annotations
 
 from cqlduck.state import records
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 
 
 def quarantine(database: Database, thing: Input, number: int, rows: int, reason: str) -> None:

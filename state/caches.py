@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.statements.filling import Filled
 from cqlduck.state import inspection, synopses
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.filling import Limit, fill
+from cqlduck.state.registered import Query
 
 Known = Mapping[str, tuple[Synopsis, ...]]
 """The caches that there are, by name of the query."""

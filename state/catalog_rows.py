@@ -19,9 +19,10 @@ from operator import attrgetter
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 from cqlduck.state.functions import Function
+from cqlduck.state.registered import Input, Query
 
 ROWS = {"inputs": "input_rows", "queries": "query_rows"}
 """Where the rows of inputs and queries stand."""

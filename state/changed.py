@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import BEGINNING, Instant
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier
+from cqlduck.state.registered import Query
 
 State = Literal["right", "wrong", "cannot be had"]
 

@@ -14,7 +14,8 @@ from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.at_rest import Need
 from cqlduck.rewrite.statements.content import Answer, Content
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import Query
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import arrivals, relations
-from cqlduck.state.catalog import Input
 from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 from cqlduck.state.relation_buffer import RelationBuffer
 
 BEFORE = "temp._cql_content_before"

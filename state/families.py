@@ -7,7 +7,8 @@ alone (`catalog_rows`): a tick costs the same however many members there are.
 from __future__ import annotations
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import Query
 
 
 def level(catalogue: Catalogue, family: Query) -> None:

@@ -28,10 +28,11 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import intake, lateness, names
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import last_of
-from cqlduck.state.catalog import Catalogue, Input
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import instant_of
 from cqlduck.state.intake import Accepted
+from cqlduck.state.registered import Input
 from cqlduck.state.relation_buffer import RelationBuffer
 
 MAX_ROWS = 400_000

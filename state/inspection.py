@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import ALIAS, Database, literal, quoted
+from cqlduck.state.registered import Input, Query
 
 PAGE = 32
 """How many positions of the catalogue one page has."""

@@ -22,7 +22,6 @@ from cqlduck.errors import DataError
 from cqlduck.rewrite.text.time import BEGINNING, Clock, Instant, RawTime
 from cqlduck.state import lateness, stores
 from cqlduck.state.arrivals import Arrivals, Survey
-from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import (
@@ -33,6 +32,7 @@ from cqlduck.state.instants import (
     instant_sql,
     shown_raw,
 )
+from cqlduck.state.registered import Input
 
 LARGE_LOAD = 100_000
 """From how many rows on the first arrival of a relation says how its texts are stored."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from cqlduck.errors import LateError
 from cqlduck.rewrite.text.time import Clock, Instant, RawTime
 from cqlduck.state import records
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import (
     heartbeat_after,
@@ -28,6 +27,7 @@ from cqlduck.state.instants import (
     shown_instant,
     shown_raw,
 )
+from cqlduck.state.registered import Input
 
 SHOWN = 5
 """How many offending rows a message names."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Query
 
 SMALL_LOG_ELEMENTS = 122_880
 """Of how many elements at most it takes no time to sort and sum them."""

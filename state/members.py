@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cqlduck.rewrite.text.shapes import MEMBER
-from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Query
 
 
 def conditions(member: Query) -> list[str]:

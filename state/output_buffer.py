@@ -24,8 +24,8 @@ import pyarrow as pa
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state.arrow import integers, stored_type
-from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Query
 
 MAX_BYTES = 32_000_000
 """How many bytes of one query's elements wait at most, but for those of the last tick."""

@@ -15,9 +15,9 @@ from cqlduck.rewrite.operators import outcome, primary_key_swap, relation
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import stores
-from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 from cqlduck.state.relation_buffer import Pieces, RelationBuffer
 
 MAX_SCRATCH_ELEMENTS = 10_000

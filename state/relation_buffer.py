@@ -22,8 +22,8 @@ from cqlduck.rewrite.operators.relation import BUFFERED
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrivals import Prepared
 from cqlduck.state.arrow import integers, stored_type
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 
 MAX_ELEMENTS = 10_000
 """How many elements of a relation lie here at most."""

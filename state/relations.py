@@ -22,10 +22,10 @@ from cqlduck.rewrite.operators import (
 from cqlduck.rewrite.operators.relation import Law, Relation
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import pending, records, stores
-from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.pending import Elements, Pending, statement, write
+from cqlduck.state.registered import Input
 from cqlduck.state.relation_buffer import RelationBuffer
 
 

@@ -11,8 +11,8 @@ The traces of streams are cut as stores are, at the frontier less the span of th
 from __future__ import annotations
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input
 
 LOG = 100_000
 """How many elements a log may have before it is first made net."""

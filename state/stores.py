@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.state import catalog_rows
-from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, literal, quoted
+from cqlduck.state.registered import Input
 
 _STORE_OF_A_RELATION = "The store of a relation: tuples from when until when."
 

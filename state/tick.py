@@ -19,7 +19,7 @@ from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
 from cqlduck.state.caches import Caches, Fill
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
@@ -27,6 +27,7 @@ from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.probing import profile
 from cqlduck.state.profile import PROBES
+from cqlduck.state.registered import Query
 from cqlduck.state.reusable import Tables
 from cqlduck.state.tick_plan import PASSING, PREFETCH, Chosen, Plan, Ran, StepRan, TooManyInstants
 

@@ -11,9 +11,9 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.caches import Fill
-from cqlduck.state.catalog import Query
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import Found, Wanted
+from cqlduck.state.registered import Query
 
 PREFETCH, PASSING = "prefetch", "passing"
 """The points of choice to which a tick comes on its way (`cqlduck.streamon.points`)."""

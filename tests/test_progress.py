@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import cqlduck
 from cqlduck.progress import Progress
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import Input, Query
 
 SETTINGS = {"time": "integer", "granularity": "1", "instant": "1000000"}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cqlduck
 from cqlduck.data import texts
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 from cqlduck.state.types import fitted
 
 SOUND = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cqlduck.state.arrow import integers
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 
 _READ = {
     "TIMESTAMP": (pa.timestamp("us"), pa.timestamp("us", "UTC")),

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from cqlduck.engine.bounds import Bounds
 from cqlduck.progress import Progress
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import Query
 
 SLICE = 100_000
 """How many elements a tick of the backfill takes in at most: the others wait for so long."""

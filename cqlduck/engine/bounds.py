@@ -9,9 +9,10 @@ from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
+from cqlduck.state.registered import Input, Query
 
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""

@@ -13,7 +13,7 @@ from cqlduck.engine.failing import Failing
 from cqlduck.errors import QueryError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import listing
-from cqlduck.state.catalog import WAITS, Query
+from cqlduck.state.registered import WAITS, Query
 
 _NAMES_ITSELF = re.compile(r"\bquery(_table)?\W*\(|\bcql_state\b")
 """What a text reads whose names are made while it runs, or are ours."""

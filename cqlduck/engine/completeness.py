@@ -15,7 +15,8 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import NEVER, ToStream, unique
 from cqlduck.rewrite.plan.warmth import warm_after
 from cqlduck.rewrite.text.time import ZERO, Instant
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.registered import Query
 
 NOT_KNOWN = Instant(NEVER + 1)
 """Stands in the rows of queries that were registered before this was noted."""

@@ -30,11 +30,12 @@ from cqlduck.rewrite.text.names import SYSTEM, bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import catalog_rows, instants, machine, plans, records
-from cqlduck.state.catalog import WAITS, Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.processes import OwnLock
+from cqlduck.state.registered import WAITS, Input, Query
 from cqlduck.state.relation_buffer import RelationBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.ticks import TickBuffer

@@ -22,8 +22,9 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import listing
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input, Query
 
 LEAST = 20_000
 """How many elements a query may always leave unread."""

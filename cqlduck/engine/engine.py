@@ -47,7 +47,6 @@ from cqlduck.state import (
 )
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.caches import Caches
-from cqlduck.state.catalog import Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.input_buffer import InputBuffer, Place
 from cqlduck.state.intake import Accepted
@@ -55,6 +54,7 @@ from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.processes import OwnLock
+from cqlduck.state.registered import Input, Query
 from cqlduck.state.relation_buffer import RelationBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.reusable import Tables

@@ -19,7 +19,7 @@ from cqlduck.engine.ticking import RETRIED, Ticking, of_the_query
 from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, arrived, catalog_rows
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 Result = TypeVar("Result")
 

@@ -11,8 +11,8 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
 from cqlduck.state import catalog_rows, inspection, plans, records, synopses
-from cqlduck.state.catalog import WAITS, Query
 from cqlduck.state.contents import Frontier
+from cqlduck.state.registered import WAITS, Query
 
 
 class Opening(CatchingUp):

@@ -11,7 +11,7 @@ from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, machine
 from cqlduck.state.buffers import Buffer
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 
 class Reading(Core):

@@ -27,8 +27,8 @@ from cqlduck.rewrite.statements.refreshing import RECOMPUTED, following, option_
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
-from cqlduck.state.catalog import Query
 from cqlduck.state.contents import Frontier
+from cqlduck.state.registered import Query
 from cqlduck.state.rehearsal import RehearsalExceeded, RehearsalFailed, rehearse
 from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import instants_between

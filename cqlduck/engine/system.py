@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.registered import Input, Query
 from cqlduck.streamon.measures import by_operator
 from cqlduck.streamon.profiler import MeasuredTick, Profiler
 

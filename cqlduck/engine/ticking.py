@@ -24,7 +24,6 @@ from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import amend, answers, catalog_rows, families, relations
-from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import quoted
@@ -33,6 +32,7 @@ from cqlduck.state.input_buffer import Buffered, Place, Stay
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.profile import INGEST
+from cqlduck.state.registered import EXPIRED, Input, Query
 from cqlduck.state.rehearsal import RehearsalFailed
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.state.tick import Tick

@@ -29,8 +29,8 @@ from cqlduck.rewrite.statements.memory import Stored
 from cqlduck.rewrite.text.plans import PLAN_VERSION
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import choices
-from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Query
 from cqlduck.streamon import measures
 from cqlduck.streamon.measures import Measures
 

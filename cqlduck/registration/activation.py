@@ -7,7 +7,7 @@ from cqlduck.errors import CatalogError
 from cqlduck.registration import families, queries, removal
 from cqlduck.registration.options import options_of
 from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
-from cqlduck.state.catalog import EXPIRED, Query
+from cqlduck.state.registered import EXPIRED, Query
 
 
 def alter(engine: Engine, statement: AlterQuery) -> None:

@@ -20,8 +20,8 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input, Query
 
 log = logging.getLogger("cqlduck")
 

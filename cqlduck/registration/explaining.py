@@ -28,8 +28,8 @@ from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.steps import OperatorRow
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import ticks
-from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Query
 from cqlduck.streamon import estimates
 from cqlduck.streamon.estimates import Estimate, Measured
 

@@ -44,7 +44,7 @@ from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import answers, arrivals, catalog_rows, families, inspection, stores
-from cqlduck.state.catalog import EXPIRED, Input, Query
+from cqlduck.state.registered import EXPIRED, Input, Query
 
 
 def join(engine: Engine, statement: CreateQuery) -> bool:

@@ -44,8 +44,8 @@ from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, Shape
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import tokenize
-from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input, Query
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 

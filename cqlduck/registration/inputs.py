@@ -20,8 +20,8 @@ from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.text.time import Instant, RawDuration, WrittenDuration, parse_duration
 from cqlduck.state import catalog_rows, columns, inspection, lateness, stores
-from cqlduck.state.catalog import IN_ORDER, Input
 from cqlduck.state.paths import leads_out
+from cqlduck.state.registered import IN_ORDER, Input
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip

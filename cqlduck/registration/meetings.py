@@ -16,7 +16,7 @@ from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.plan.warmth import warm_after
 from cqlduck.rewrite.text.shapes import shape_of
 from cqlduck.rewrite.text.time import Duration, Instant
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 
 def known(engine: Engine) -> Sequence[Meeting]:

@@ -36,10 +36,10 @@ from cqlduck.rewrite.statements.content import answer_at_rest
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.rewrite.widening import Written
 from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
-from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import quoted
 from cqlduck.state.contents import Frontier
+from cqlduck.state.registered import Query
 
 log = logging.getLogger("cqlduck")
 

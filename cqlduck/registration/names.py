@@ -10,7 +10,7 @@ from cqlduck.rewrite.text.names import SYSTEM, bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.statements import Drop
 from cqlduck.state import listing
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.registered import Input, Query
 
 
 def is_registered(engine: Engine, name: str, allowed: bool, kind: str) -> bool:

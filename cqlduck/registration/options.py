@@ -8,7 +8,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.time import parse_duration
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 
 def retention_of(engine: Engine, written: str | None) -> str | None:

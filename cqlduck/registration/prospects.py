@@ -16,7 +16,7 @@ from cqlduck.registration.options import is_deferred
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 
 @dataclass(frozen=True)

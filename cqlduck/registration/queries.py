@@ -26,8 +26,8 @@ from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection
-from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
+from cqlduck.state.registered import EXPIRED, Query
 
 CHANGEABLE = ("keep", "read", "sharing", "weight")
 """The options that a query can be given once it is registered."""

@@ -7,7 +7,7 @@ from cqlduck.registration import families
 from cqlduck.registration.names import refuse_if_read
 from cqlduck.rewrite.text.statements import Drop
 from cqlduck.state import inspection, records, stores
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.registered import Input, Query
 
 
 def remove_readers(engine: Engine, statement: Drop, thing: Input | Query) -> None:

@@ -14,8 +14,8 @@ from cqlduck.engine import Engine
 from cqlduck.errors import NotSupportedError
 from cqlduck.registration import candidates, families
 from cqlduck.state import answers, synopses
-from cqlduck.state.catalog import Query
 from cqlduck.state.contents import Frontier
+from cqlduck.state.registered import Query
 
 
 def separate(engine: Engine, member: Query) -> Query:

@@ -9,7 +9,7 @@ from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.names import SYSTEM
 from cqlduck.state import inspection, listing, stores
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 
 COLUMNS = (
     Column("query", "VARCHAR"),

@@ -33,7 +33,7 @@ from cqlduck.rewrite.physical.outline import Outline
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.widening import Written, widened
-from cqlduck.state.catalog import Query
+from cqlduck.state.registered import Query
 
 log = logging.getLogger("cqlduck")
 

@@ -27,7 +27,7 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import columns_of
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import PLAIN
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 
 MAX_BATCH_ROWS = 122_880
 """How many rows a small batch has at most: DuckDB's row group."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from cqlduck import matching
 from cqlduck.errors import DataError, DropZoneError
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 
 
 def matched(thing: Input, folder: Path, there: matching.Named) -> tuple[Column, ...]:

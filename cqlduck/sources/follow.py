@@ -27,8 +27,8 @@ from cqlduck.sources import dropzone, misfits, quarantine, reading, sparksink
 from cqlduck.sources.ahead import Ahead, batches
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import instants
-from cqlduck.state.catalog import Input
 from cqlduck.state.profile import INGEST
+from cqlduck.state.registered import Input
 from cqlduck.state.relations import WrongElement
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 

@@ -17,8 +17,8 @@ from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources import columns
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import arrivals
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal
+from cqlduck.state.registered import Input
 
 _REPLACE = "was a file truncated while it was copied? Replace the folder by a complete one"
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from cqlduck.engine import Engine
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import batches
-from cqlduck.state.catalog import Input
+from cqlduck.state.registered import Input
 from cqlduck.state.relations import WrongElement
 
 

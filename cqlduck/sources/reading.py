@@ -27,10 +27,10 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, opened
 from cqlduck.state import arrivals, instants, intake, lateness
 from cqlduck.state.arrivals import Arrivals, Survey
-from cqlduck.state.catalog import Input
 from cqlduck.state.columns import of_query
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.prefetch import Made
+from cqlduck.state.registered import Input
 
 
 class NotTogether(Exception):

@@ -24,8 +24,8 @@ from cqlduck.rewrite.text.reads import has_on_conflict, tables_read
 from cqlduck.rewrite.text.statements import Dml
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import arrivals, difference, instants, listing, relations, stores
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input
 from cqlduck.statements import assignments, offsets
 
 

@@ -17,9 +17,9 @@ from cqlduck.errors import DataError, LateError, NotSupportedError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.text.reads import tables_read
 from cqlduck.state import arrivals, difference, instants
-from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
+from cqlduck.state.registered import Input
 from cqlduck.statements.dml import pending_shown
 from cqlduck.statements.plain_sql import reads
 

@@ -32,9 +32,9 @@ from cqlduck.rewrite.text.statements import (
     Statement,
 )
 from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
-from cqlduck.state.catalog import Query
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
+from cqlduck.state.registered import Query
 from cqlduck.state.running import Parameters
 from cqlduck.statements import dml, plain_sql, properties, refresh
 from cqlduck.statements.translated import from_duckdb, placed, too_deep

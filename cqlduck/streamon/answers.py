@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.catalog import Query
 from cqlduck.state.choices import Point
+from cqlduck.state.registered import Query
 from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.streamon.answering import Answering
 from cqlduck.streamon.executor import Executor

@@ -9,9 +9,9 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan.orders import ORDER, Site
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state.catalog import Query
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Wanted
+from cqlduck.state.registered import Query
 from cqlduck.state.tick_plan import Ran, StepRan
 from cqlduck.streamon.executor import Executor
 from cqlduck.streamon.points import CACHING, KINDS, ORDERING, Facts

@@ -15,11 +15,12 @@ from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import listing
 from cqlduck.state import threads as one_thread
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import Catalogue
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
+from cqlduck.state.registered import Query
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick_plan import Ran
 from cqlduck.streamon import notes, points, threads
