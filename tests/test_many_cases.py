@@ -19,6 +19,7 @@ import test_amend
 import test_batches
 import test_beginning
 import test_content
+import test_dependencies
 import test_differential
 import test_dml
 import test_failing_queries
@@ -95,6 +96,12 @@ GENERATORS: Mapping[str, Generator] = {
             "case": sql_cases(shapes=test_sql_differential.REWRITTEN, plain=10, restarts=True),
             "recompute": st.sampled_from(["allow", "always"]),
         },
+    ),
+    # ties in relations that say their keys, and in those that do not
+    "ties": Generator(
+        as_in(test_dependencies.test_a_key_changes_no_answer),
+        {"body": test_dependencies.bodies(), "seed": st.integers(0, 2**32)},
+        part=200,
     ),
     # settings and options of queries together
     "options": Generator(test_options.check, test_options.TOGETHER),
