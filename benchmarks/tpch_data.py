@@ -115,9 +115,10 @@ class Drawer:
         counted = [self.con.execute(f"SELECT count(*) FROM {n}").fetchall()[0][0] for n in names]
         return max(4, round(self.fraction * sum(counted)))
 
-    def _sampled(self, name: str, source: str, rows: int) -> None:
-        sample = f"reservoir({rows} ROWS) REPEATABLE ({self._tick})"
-        self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {source} USING SAMPLE {sample}")
+    def _sampled(self, name: str, source: str, key: str, rows: int) -> None:
+        # DuckDB 2.0 draws a reservoir of few rows from the first row group alone
+        drawn = f"ORDER BY hash({key}, '{name}', {self._tick}) LIMIT {rows}"
+        self.con.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {source} {drawn}")
 
     def _table(self, query: str) -> pa.Table:
         return self.con.sql(query).to_arrow_table()
@@ -125,8 +126,9 @@ class Drawer:
     def _orders(self) -> dict[str, Change]:
         rows = self._count("orders", "lineitem")
         each = 1 + LINES_OF_AN_ORDER
-        self._sampled("models", "SELECT o_orderkey FROM orders", max(1, rows // (2 * each)))
-        self._sampled("gone", "SELECT o_orderkey FROM orders", max(1, rows // (4 * each)))
+        for name, part in (("models", 2), ("gone", 4)):
+            few = max(1, rows // (part * each))
+            self._sampled(name, "SELECT o_orderkey FROM orders", "o_orderkey", few)
         self.con.execute(
             "CREATE OR REPLACE TEMP TABLE renamed AS SELECT o_orderkey AS model, "
             "(SELECT max(o_orderkey) FROM orders) + row_number() OVER () AS key FROM models"
@@ -134,6 +136,7 @@ class Drawer:
         self._sampled(
             "lines",
             "SELECT * FROM lineitem ANTI JOIN gone ON l_orderkey = o_orderkey",
+            "l_orderkey, l_linenumber",
             max(1, rows // 4),
         )
         quantity = f"(1 + hash(l_orderkey, l_linenumber, {self._tick}) % 50)::DECIMAL(15, 2)"
@@ -165,7 +168,7 @@ class Drawer:
 
     def _partsupp(self) -> dict[str, Change]:
         rows = self._count("partsupp")
-        self._sampled("drawn", "SELECT * FROM partsupp", rows)
+        self._sampled("drawn", "SELECT * FROM partsupp", "ps_partkey, ps_suppkey", rows)
         self.con.execute(
             "CREATE OR REPLACE TEMP TABLE numbered AS "
             "SELECT *, row_number() OVER () AS n FROM drawn"
