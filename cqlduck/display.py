@@ -270,7 +270,8 @@ def print_profile(profile: Profile, out: Console) -> None:
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
-    for name in ("ms", "share", "p50 ms", "p95 ms", "rows", "runs"):
+    scanned = ["scanned"] if profile.deep else []
+    for name in ("ms", "share", "p50 ms", "p95 ms", "rows", "runs", *scanned):
         table.add_column(name, justify="right", no_wrap=True)
     styles = {"query": "bold", "statement": "dim", "duckdb": "dim"}
     level = None
@@ -280,7 +281,8 @@ def print_profile(profile: Profile, out: Console) -> None:
         if line.level in ("query", "bookkeeping") and level not in (None, line.level):
             table.add_section()
         level = line.level
-        table.add_row(_of_profile(line), *_figures(line), style=styles.get(line.level))
+        figures = _figures(line)[: 6 + len(scanned)]
+        table.add_row(_of_profile(line), *figures, style=styles.get(line.level))
     out.print(table)
 
 
@@ -298,7 +300,7 @@ def _figures(line: Line) -> tuple[str, ...]:
         f"{line.ms:,.1f}",
         f"{line.share:.1%}",
         *("" if x is None else f"{x:,.2f}" for x in (line.p50_ms, line.p95_ms)),
-        *("" if x is None else f"{x:,}" for x in (line.rows, line.runs)),
+        *("" if x is None else f"{x:,}" for x in (line.rows, line.runs, line.scanned)),
     )
 
 

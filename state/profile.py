@@ -62,6 +62,8 @@ class Line:
         p95_ms: 95 of 100 took no longer.
         rows: Rows that it wrote; of 'duckdb', that it passed on.
         runs: How many statements ran; of 'duckdb', None.
+        scanned: Rows of tables that they read, after DuckDB's pruning, whatever came of them; None
+            if DuckDB's profiler was not asked.
     """
 
     level: str
@@ -74,6 +76,7 @@ class Line:
     p95_ms: float | None
     rows: int | None
     runs: int | None
+    scanned: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class _Count:
 
     runs: int = 0
     rows: int = 0
+    scanned: int = 0
     numbers: array[int] = field(default_factory=lambda: array("q"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
     inside: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -165,7 +169,7 @@ class Profile:
     @property
     def looks_inside(self) -> bool:
         """Whether DuckDB's profiler is asked about the statement that ran."""
-        return self.deep and bool(self._frames) and self._frames[-1].step is not None
+        return self.deep and bool(self._frames)
 
     def ran(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Count the statement that a connection has just run."""
@@ -179,9 +183,11 @@ class Profile:
 
     def inside(self, text: str) -> None:
         """Count what DuckDB's profiler said, as JSON, of the last statement."""
-        found = self._count().inside
+        count = self._count()
+        found = count.inside
         with self.part(PROFILER):
             said = json.loads(text)
+            count.scanned += int(said.get("query", {}).get("total_rows_scanned") or 0)
             steps = [(s, float(said[s]["total_time"]), 0) for s in PLANNING if s in said]
             for name, seconds, rows in (*steps, *_operators(said)):
                 before = found.get(name, (0.0, 0))
@@ -250,17 +256,19 @@ class Profile:
         counts: Iterable[_Count],
     ) -> Line:  # fmt: skip
         ticks: dict[int, float] = {}
-        runs = rows = 0
+        runs = rows = scanned = 0
         for count in counts:
             for number, seconds in zip(count.numbers, count.seconds, strict=True):
                 ticks[number] = ticks.get(number, 0.0) + seconds
             runs, rows = runs + count.runs, rows + count.rows
+            scanned += count.scanned
         if level == "bookkeeping":
             rows = self.elements_in if what == INGEST else 0
         return Line(
             level, query, operator, what, sum(ticks.values()) * 1e3,
             self._share(sum(ticks.values())), percentile(ticks.values(), 0.5) * 1e3,
             percentile(ticks.values(), 0.95) * 1e3, rows or None, runs,
+            scanned if self.deep else None,
         )  # fmt: skip
 
     def _inside(self, query: str, operator: int, count: _Count) -> Iterator[Line]:
@@ -287,13 +295,17 @@ class Profile:
     def __str__(self) -> str:
         """Return the lines as text."""
         shown = [f"{'ms':>10} {'share':>6} {'p50 ms':>9} {'p95 ms':>9} {'rows':>12}"]
+        shown[0] += f" {'scanned':>12}" if self.deep else ""
         indents = {"operator": "  ", "statement": "    ", "duckdb": "      "}
         for line in self.lines():
             p50, p95 = ("" if x is None else f"{x:.2f}" for x in (line.p50_ms, line.p95_ms))
             rows = "" if line.rows is None else f"{line.rows:,}"
+            rows = f"{rows:>12}"
+            if self.deep:
+                rows += " " * 13 if line.scanned is None else f" {line.scanned:>12,}"
             number = f"{line.operator} " if line.level == "operator" else ""
             shown.append(
-                f"{line.ms:10.1f} {line.share:6.1%} {p50:>9} {p95:>9} {rows:>12}  "
+                f"{line.ms:10.1f} {line.share:6.1%} {p50:>9} {p95:>9} {rows}  "
                 f"{indents.get(line.level, '')}{number}{line.what}"
             )
         return "\n".join(shown)

@@ -192,9 +192,28 @@ def test_deep_looks_into_statements(con: cqlduck.Connection) -> None:
     inside = of(profile.lines(), "duckdb")
     assert {"INSERT", "planner", "optimizer"} <= {line.what for line in inside}
     assert any(line.what == "TABLE_SCAN" and line.rows for line in inside)
+    scanned = [(line.level, line.scanned) for line in profile.lines()]
+    assert all(number is None for level, number in scanned if level == "duckdb")
+    by_level = {level: sum(n for at, n in scanned if at == level) for level in
+                ("query", "operator", "statement")}  # fmt: skip
+    assert by_level["query"] == by_level["operator"] == by_level["statement"] > 0
+    assert "scanned" in str(profile)
     off = con.engine.database.rows("SELECT current_setting('enable_profiling')")
     with cqlduck.connect() as other:
         assert off == other.engine.database.rows("SELECT current_setting('enable_profiling')")
+
+
+def test_deep_counts_what_is_scanned_of_a_relation_too() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER PRIMARY KEY, v INTEGER)")
+        con.append("r", [(k, 0) for k in range(3000)], at=1)
+        con.advance(1)
+        con.retract("r", [(1000, 0)], at=2)
+        with con.profile(deep=True) as profile:
+            con.advance(2)
+    scanned = {line.what: line.scanned for line in profile.lines()}
+    assert 3000 <= scanned["relations"] < 10_000
+    assert 0 == scanned["commit"]
 
 
 def test_as_text_and_as_json(con: cqlduck.Connection) -> None:
@@ -206,7 +225,7 @@ def test_as_text_and_as_json(con: cqlduck.Connection) -> None:
     report = json.loads(json.dumps(profile.report()))
     assert 2 == report["ticks"]
     assert {"level", "query", "operator", "what", "ms", "share", "p50_ms", "p95_ms", "rows",
-            "runs"} == set(report["lines"][0])  # fmt: skip
+            "runs", "scanned"} == set(report["lines"][0])  # fmt: skip
 
 
 def test_of_nothing() -> None:
