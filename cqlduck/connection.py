@@ -783,12 +783,13 @@ class Connection:
 
         Args:
             point: The kind of point, as in `cql.points`.
-            option: One of its options; for `filters` also an order, as '3 1 2'. An order of another
-                number of filters than a query has is ignored there. None takes the pin away.
-            owner: The query or stream; by default all.
+            option: One of its options; for `filters` also an order, as '3 1 2', for `search` the
+                number of a key. What a point has not, such as an order of another number of filters
+                or a key that may have no index, is ignored there. None takes the pin away.
+            owner: The query, stream or relation; by default all.
 
         Raises:
-            CatalogError: There is no such query or stream.
+            CatalogError: There is no such query, stream or relation.
             Error: There is no such point, or it has no such option.
         """
         engine = self._engine

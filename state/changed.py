@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import BEGINNING, Instant
+from cqlduck.state import listing
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.registered import Input
 
@@ -127,14 +128,8 @@ class Changed:
             found = self._database.rows(
                 f"SELECT {listed} FROM cql_state.{quoted(thing.table)} LIMIT 1"
             )
-            counts = [_distinct(one) for one in found[0]] if found else [0] * len(names)
+            counts = [listing.distinct(one) for one in found[0]] if found else [0] * len(names)
             order = sorted(range(len(names)), key=lambda place: -counts[place])
             leads = tuple(names[place] for place in order)
             self._leads[thing.table] = thing.next_seq, leads
         return leads
-
-
-def _distinct(statistics: object) -> int:
-    """Return the estimate of how many values a column has, of what DuckDB says of it."""
-    found = statistics.get("approx_unique", 0) if isinstance(statistics, dict) else 0
-    return found if isinstance(found, int) else 0

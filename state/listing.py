@@ -113,3 +113,9 @@ def macros_of_a_new(database: Database) -> dict[str, list[Macro]]:
     if not _MACROS:
         _MACROS.append(macros(database))
     return _MACROS[0]
+
+
+def distinct(statistics: object) -> int:
+    """Return the estimate of how many values a column has, of what DuckDB's `stats` says of it."""
+    found = statistics.get("approx_unique", 0) if isinstance(statistics, dict) else 0
+    return found if isinstance(found, int) else 0

@@ -260,7 +260,12 @@ def found_in_table(database: Database, thing: Input, until: Instant) -> Pending:
 
 
 def described(
-    thing: Input, found: Pending | None = None, lead: str | None = None, *, is_short: bool = False
+    thing: Input,
+    found: Pending | None = None,
+    lead: str | None = None,
+    *,
+    is_short: bool = False,
+    has_index: bool = False,
 ) -> Relation:
     """Return a relation as the delta rules see it.
 
@@ -269,6 +274,7 @@ def described(
         found: What is pending; if that is little, it is resolved apart.
         lead: By which column rows are looked for first then.
         is_short: Whether that is all of a queue table that has never been long.
+        has_index: Whether that column has an index, in which that few are looked up.
     """
     place = thing.position
     of = Relation(
@@ -282,9 +288,8 @@ def described(
         return of
     # many are not worth a copy of their own
     queue = None if is_short or (is_large and found.later is None) else f"_cql_few_{place}"
-    return replace(
-        of, scratch=Scratch(queue, f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
-    )
+    stored, changed = f"_cql_stored_{place}", f"_cql_changed_{place}"
+    return replace(of, scratch=Scratch(queue, stored, changed, lead, has_index))
 
 
 def is_few(thing: Input, found: Pending) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.plan.orders import Site
-from cqlduck.rewrite.statements.ordered import JoinCaches, Ordered
+from cqlduck.rewrite.statements.ordered import JoinCaches, Ordered, TableSearch
 from cqlduck.rewrite.statements.probes import FilterProbe, PipelineProbe, Query, SizeProbe
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.state import listing
-from cqlduck.state.connection import Database
+from cqlduck.state.connection import Database, quoted
 
 TIMED_RUNS = 2
 """How often each filter is timed; the least counts, because whatever disturbs only adds."""
@@ -30,7 +30,7 @@ class Wanted:
     """What a tick is to profile.
 
     Attributes:
-        about: What is ordered, or may have caches.
+        about: What is ordered, or may have caches or an index.
         is_timed: Whether to measure what each filter takes.
         turn: Of a join that may have caches, which of the pipelines is profiled that are not
             profiled elsewhere.
@@ -98,7 +98,24 @@ class CachesProfiled:
     rows: int = 0
 
 
-Found = Profiled | JoinProfiled | CachesProfiled
+@dataclass(frozen=True)
+class RowsCounted:
+    """What a probe of a table that is searched has found.
+
+    Attributes:
+        site: Where it is.
+        rows: How many rows it has.
+        values: About how many values each key has.
+        seconds: How long the probe took.
+    """
+
+    site: Site
+    rows: int
+    values: tuple[int, ...]
+    seconds: float
+
+
+Found = Profiled | JoinProfiled | CachesProfiled | RowsCounted
 
 
 def profile(
@@ -118,6 +135,8 @@ def profile(
     about = wanted.about
     if isinstance(about, JoinCaches):
         return _sizes(database, steps, about, wanted.turn, instants)
+    if isinstance(about, TableSearch):
+        return count_rows(database, about)
     probe = steps.probe(about)
     if probe is None:
         return None
@@ -145,6 +164,17 @@ def _matches(
     counts = {tuple(map(int, row[:-1])): int(row[-1]) for row in rows}
     ended = time.perf_counter()
     return JoinProfiled(site, counts, ended - begun, ended - started)
+
+
+def count_rows(database: Database, about: TableSearch) -> RowsCounted:
+    """Count the rows of a table, and take DuckDB's estimate of how many values each key has."""
+    started = time.perf_counter()
+    table = f"cql_state.{quoted(about.table)}"
+    values = ", ".join(f"stats({quoted(key)})" for key in about.names)
+    rows = int(database.value(f"SELECT count(*) FROM {table}"))
+    found = database.rows(f"SELECT {values} FROM {table} LIMIT 1") if rows else []
+    counts = tuple(map(listing.distinct, found[0])) if found else (0,) * len(about.names)
+    return RowsCounted(about.site, rows, counts, time.perf_counter() - started)
 
 
 def _sizes(

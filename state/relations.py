@@ -7,6 +7,7 @@ error, before anything is written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
@@ -44,12 +45,18 @@ class WrongElement(DataError):
         self.number = number
 
 
+Search = Callable[[Input, Pending], str | None]
+"""Says by which column of a relation, that has an index, its pending elements find their rows; None
+by a scan."""
+
+
 def close(
     database: Database,
     thing: Input,
     until: Instant,
     changed: Changed,
     buffer: RelationBuffer,
+    search: Search = lambda _thing, _found: None,
     *,
     strict: bool = False,
 ) -> Instant | None:
@@ -61,6 +68,7 @@ def close(
         until: The instant.
         changed: Where it is noted what changes.
         buffer: The elements that are not in its queue yet.
+        search: Says by which column, that has an index, rows of the store are found.
         strict: Whether an element without effect is an error.
 
     Raises:
@@ -74,8 +82,14 @@ def close(
         return found.later
     assert found.first is not None
     assert found.last is not None
+    lead, indexed = pending.lead_of(thing, found, changed), search(thing, found)
+    has_index = lead is not None and indexed is not None and indexed not in found.with_nulls
     of = pending.described(
-        thing, found, pending.lead_of(thing, found, changed), is_short=elements.is_short
+        thing,
+        found,
+        indexed if has_index else lead,
+        is_short=elements.is_short,
+        has_index=has_index,
     )
     if pending.is_few(thing, found):
         _resolve_few(elements, of, strict=strict)

@@ -24,7 +24,7 @@ from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.columns import typed
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.contents import Frontier
 
 
@@ -131,6 +131,7 @@ def adopt(
         )
     ]
     _drop_caches(database, query.name)
+    _drop_indexes(database, [stored.table for stored in there])
     known = _same(database, query.name, there, compiled)
     missing = {s.name for s in compiled.synopses if s.name not in known}
     if known_contents is None:
@@ -283,6 +284,16 @@ def columns_of(database: Database, table: str) -> tuple[Column, ...]:
     """Return the columns of a table in `cql_state`."""
     described = database.rows(f"DESCRIBE cql_state.{quoted(table)}")
     return tuple(Column(name, kind) for name, kind, *_ in described)
+
+
+def _drop_indexes(database: Database, tables: Sequence[str]) -> None:
+    """Drop the indexes of synopses: DuckDB renames no table that has one."""
+    for (name,) in database.rows(
+        "SELECT index_name FROM duckdb_indexes() WHERE database_name = ? "
+        "AND schema_name = 'cql_state' AND list_contains(?, table_name) ORDER BY ALL",
+        [ALIAS, [*tables]],
+    ):
+        database.execute(f"DROP INDEX cql_state.{quoted(name)}")
 
 
 def _drop_caches(database: Database, query: str) -> None:

@@ -12,15 +12,19 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
+from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.ordered import TableSearch
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
 from cqlduck.state.caches import Caches, Fill
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.indexes import Index, Indexes
 from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
@@ -43,6 +47,7 @@ class Tick:
         tables: What the tick's queries make for each other.
         output_buffer: Where elements may stay before they are in the log.
         caches: The caches of joins.
+        indexes: The indexes of synopses.
     """
 
     def __init__(
@@ -54,6 +59,7 @@ class Tick:
         tables: Tables,
         output_buffer: OutputBuffer,
         caches: Caches,
+        indexes: Indexes,
     ) -> None:
         """Have nothing run yet."""
         self.database = database
@@ -63,6 +69,7 @@ class Tick:
         self.tables = tables
         self.output_buffer = output_buffer
         self.caches = caches
+        self.indexes = indexes
 
     def run(self, plan: Plan, waiting: Mapping[str, Buffered]) -> Ran:
         """Bring a query's answer from its frontier to an instant, inside a transaction.
@@ -90,13 +97,7 @@ class Tick:
             self.output_buffer.store(query)
         is_first = query.begin_instant is None
         values = _instants_of(query, plan.until, plan.first)
-        filling, fills = 0.0, tuple[Fill, ...]()
-        if chosen.form.caches or self.caches.of(query.name):
-            caches = compiled.steps.fills(chosen.form)
-            began = wall.perf_counter()
-            limit = chosen.fill_limit
-            fills = self.caches.prepare(query, caches, values, limit, is_first=is_first)
-            filling = wall.perf_counter() - began
+        filling, fills = self._prepare(plan, values, is_first=is_first)
         running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()
         for step in steps:
@@ -119,6 +120,23 @@ class Tick:
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling, fills)
 
+    def _prepare(
+        self, plan: Plan, values: Mapping[str, Instant], *, is_first: bool
+    ) -> tuple[float, tuple[Fill, ...]]:
+        """Have the caches and indexes be there that a tick uses; return what that took."""
+        query, compiled, form = plan.query, plan.compiled, plan.chosen.form
+        has_caches = form.caches or self.caches.of(query.name)
+        has_indexes = form.searches or self.indexes.of(query.name)
+        if not (has_caches or has_indexes):
+            return 0.0, ()
+        fills, began = tuple[Fill, ...](), wall.perf_counter()
+        if has_caches:
+            caches, limit = compiled.steps.fills(form), plan.chosen.fill_limit
+            fills += self.caches.prepare(query, caches, values, limit, is_first=is_first)
+        if has_indexes:
+            fills += self.indexes.prepare(query.name, _indexes(compiled, form))
+        return wall.perf_counter() - began, fills
+
     def _bind(self, plan: Plan, waiting: Mapping[str, Buffered]) -> dict[str, Buffered]:
         """Let the names of a query's inputs stand for what the tick reads.
 
@@ -137,6 +155,13 @@ class Tick:
             elif not source.is_query:
                 self.names.bind_changes(source, _low(plan.query))
         return arrived
+
+
+def _indexes(compiled: Compiled, form: Form) -> list[Index]:
+    """Return the indexes that ticks of a form use."""
+    tables = {about.site.operator: about.table for about in compiled.ordered
+              if isinstance(about, TableSearch)}  # fmt: skip
+    return [Index(number, tables[number], key) for number, key in form.searches]
 
 
 def _covers_tick(buffered: Buffered, plan: Plan) -> bool:

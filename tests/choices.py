@@ -7,8 +7,9 @@ import random
 import cqlduck
 from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order, order_name
+from cqlduck.rewrite.plan.searches import key_name
 from cqlduck.rewrite.plan.segments import Cached, Caching, caching_text, is_laminar
-from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered
+from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered, TableSearch
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
@@ -63,6 +64,8 @@ class Drawn(Reoptimizer):
         """Draw an option that is no default."""
         if isinstance(about, JoinCaches):
             return caching_text(self.caching(about))
+        if isinstance(about, TableSearch):
+            return key_name(self.drawn.choice(about.keys))
         return order_name(self.order(about))
 
     def caching(self, about: JoinCaches) -> Caching:

@@ -58,6 +58,8 @@ IN_PARTS = (
     "test_relation_rules.py::test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free"
 )
 BUFFER = "test_relation_buffer.py::test_"
+SEARCHED = "test_search.py::test_"
+FOUND = f"{SEARCHED}few_changes_find_"
 FILTERS = "test_filters.py::test_"
 WEIGHTS = "test_weights.py::test_"
 EXPLAINED = "test_explain_create.py::test_"
@@ -759,6 +761,88 @@ MUTANTS: tuple[Mutant, ...] = (
          ORDERS + "sweep_comes_to_a_greedy_order"),
     ),
     *_of(
+        "rewrite/operators/search.py",
+        ("groups without a value in the search key are not found",
+         "if self.never_null:", "if True:", f"{SEARCHED}answers_are_those_of_duckdb"),
+        ("groups of equal values in the search key are one",
+         "for key in self.keys\n", "for key in self.keys[:1]\n",
+         f"{SEARCHED}answers_are_those_of_duckdb"),
+        ("an equality keeps DuckDB from the index",
+         "(exp.EQ if key == self.key else exp.NullSafeEQ)", "exp.EQ",
+         f"{FOUND}their_groups_through_the_index"),
+    ),
+    *_of(
+        "rewrite/operators/stepped.py",
+        ("the delta is joined by equalities with groups that are looked up",
+         "not_null = () if self.search else properties(self.node.input).not_null",
+         "not_null = properties(self.node.input).not_null",
+         f"{FOUND}their_groups_through_the_index"),
+    ),
+    *_of(
+        "rewrite/operators/aggregate.py",
+        ("old states of groups without a value in the search key stay",
+         "if not search.never_null:", "if False:", f"{SEARCHED}answers_are_those_of_duckdb"),
+    ),
+    *_of(
+        "rewrite/operators/running.py",
+        ("ticks of several instants miss groups without a value in the search key",
+         "if self.search.never_null:", "if True:", f"{SEARCHED}answers_are_those_of_duckdb"),
+    ),
+    *_of(
+        "rewrite/operators/relation.py",
+        ("rows that have ended are found through the index",
+         'return rows.where(stays(qualified("s", LEAVE)), copy=False)\n\n\ndef _is_place',
+         "return rows\n\n\ndef _is_place",
+         "test_relation_rules.py::test_the_store_becomes_what_the_model_says"),
+        ("the scan of a store that is looked up has a second filter",
+         '.offset(0, copy=False)', "", f"{FOUND}the_rows_of_a_relation_through_an_index"),
+    ),
+    *_of(
+        "rewrite/operators/outcome.py",
+        ("all rows of a value end that one of them has",
+         "return exp.and_(lead, exp.NullSafeEQ(this=rowids[0], expression=rowids[1]))",
+         "return lead", f"{FOUND}the_rows_of_a_relation_through_an_index"),
+    ),
+    *_of(
+        "state/indexes.py",
+        ("an index that nobody uses stays",
+         "if index not in wanted:", "if False:", f"{SEARCHED}without_the_option_there_is_no_index"),
+        ("indexes are forgotten when a file is closed",
+         "self.kept = load(self.database, self.catalogue)", "pass",
+         f"{SEARCHED}an_index_outlives_the_process"),
+        ("a tick that is undone leaves its index among those that there are",
+         "        self.kept = kept\n", "",
+         f"{SEARCHED}a_tick_that_is_undone_undoes_its_index"),
+        ("a tick that is undone leaves DuckDB's setting as it was in it",
+         "        self._look_up()\n        there = ", "        there = ",
+         f"{SEARCHED}a_tick_that_is_undone_undoes_its_index"),
+        ("DuckDB looks up as few values as it does by itself",
+         'f"SET {setting} = {MAX_KEYS}" if self.kept else', 'f"RESET {setting}" if self.kept else',
+         f"{SEARCHED}without_the_option_there_is_no_index"),
+    ),
+    *_of(
+        "cqlduck/streamon/lookups.py",
+        ("an index stays while many elements come",
+         "found.count * REBUILD_RATIO > thing.next_seq", "False",
+         f"{SEARCHED}an_index_goes_before_many_elements_come"),
+    ),
+    *_of(
+        "cqlduck/streamon/searching.py",
+        ("the key of the fewest values has the index",
+         "best = max(about.keys", "best = min(about.keys",
+         f"{SEARCHED}many_groups_have_an_index_on_the_key_of_most_values"),
+        ("many changes are looked up",
+         "if elements > MAX_KEYS or found > MOST_FOUND:", "if found > MOST_FOUND:",
+         f"{SEARCHED}few_groups_many_changes_or_common_values_have_none"),
+        ("values that many groups have are looked up",
+         "if elements > MAX_KEYS or found > MOST_FOUND:", "if elements > MAX_KEYS:",
+         f"{SEARCHED}few_groups_many_changes_or_common_values_have_none"),
+        ("an index is built at once", "if other != SCAN and not self._may_build(before - after):",
+         "if False:", f"{SEARCHED}it_waits_until_the_index_may_be_built"),
+        ("small tables are counted again and again", "self._left = MOST_TICKS\n", "pass\n",
+         f"{SEARCHED}groups_are_counted_where_there_may_be_many"),
+    ),
+    *_of(
         "cqlduck/streamon/budget.py",
         ("first looks hold back all others",
          "spent = self.counting + self.looking + (self.first if times > 1 else 0.0)",
@@ -768,10 +852,11 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/streamon/modelled.py",
         ("an order that is slower stays",
-         "if not (taken and switch.seconds and taken > TOLERANCE * switch.seconds):", "if True:",
+         "if not (taken and switch.seconds and taken > self._allowed * switch.seconds):",
+         "if True:",
          FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
         ("an order that a new mix made slower is refused",
-         "if taken and taken > TOLERANCE * switch.doubted:", "if False:",
+         "if taken and taken > self._allowed * switch.doubted:", "if False:",
          FILTERS + "an_order_that_the_mix_made_slower_is_compared_under_that_mix"),
         ("an order is compared with what it took under another mix",
          "known.seconds.pop(switch.before, None)", "pass",

@@ -87,7 +87,7 @@ def test_an_order_is_written_into_every_statement_that_tests_the_filters(
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 10] "
                 "WHERE x ~ 'a' AND k > 3 AND x LIKE '%b%' GROUP BY k")  # fmt: skip
     compiled = con.engine.compiled["q"]
-    (probe,) = compiled.ordered
+    (probe,) = (one for one in compiled.ordered if isinstance(one, OrderedFilters))
     for order in ((0, 1), (1, 0)):
         form = Form(staged=True, orders=((probe.site, order),))
         mine = [step for step in compiled.steps.of(form) if probe.site in step.sites]

@@ -32,6 +32,7 @@ from cqlduck.rewrite.operators import (
     relation,
 )
 from cqlduck.rewrite.operators.relation import Relation, Scratch
+from cqlduck.rewrite.operators.search import INDEXED
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.state import pending
 
@@ -150,7 +151,7 @@ def given_as(
         shell: The database.
         case: The case.
         few: Whether it is.
-        lead: Which of the columns that can be looked for first is.
+        lead: Which of the columns that can be looked for first is; and whether it has an index.
         copied: Whether the elements are copied, if they are few.
     """
     of = described(case)
@@ -165,8 +166,11 @@ def given_as(
     of = replace(of, matches_null=bool(nulls))
     if few:
         leads = [*(n for n in names if n in relation.plain(of.columns) and n not in nulls), None]
-        queue = "few" if copied else None
-        of = replace(of, scratch=Scratch(queue, "held", "changed", leads[lead % len(leads)]))
+        turn, place = divmod(lead, len(leads))
+        queue, has_index = "few" if copied else None, turn % 2 == 1 and leads[place] is not None
+        of = replace(of, scratch=Scratch(queue, "held", "changed", leads[place], has_index))
+        if has_index and case.type in INDEXED:
+            shell.execute(f"CREATE INDEX by_lead ON cql_state.store ({leads[place]})")
         make(shell, "few", relation.queued(of), until=4)
         make(shell, "held", relation.candidates(of))
     return of
@@ -219,7 +223,7 @@ def check_store(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
     assert sorted(wanted) == sorted(found)
 
 
-@given(case=cases(), few=st.booleans(), lead=st.integers(0, 3), copied=st.booleans())
+@given(case=cases(), few=st.booleans(), lead=st.integers(0, 7), copied=st.booleans())
 @settings(deadline=None, max_examples=fewer_in_ci(60), suppress_health_check=QUIET)
 def test_the_store_becomes_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, few: bool, lead: int, copied: bool
@@ -288,7 +292,7 @@ def of_one_instant(case: Case, *, least: bool) -> Case:
     return replace(case, elements=tuple(swaps or elements or (Element((0, 0), 3, "+"),)))
 
 
-@given(case=cases(keyed=True), lead=st.integers(0, 3), copied=st.booleans(), least=st.booleans())
+@given(case=cases(keyed=True), lead=st.integers(0, 7), copied=st.booleans(), least=st.booleans())
 @settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
 def test_tuples_in_the_place_of_others_are_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, lead: int, copied: bool, least: bool
@@ -310,7 +314,7 @@ def test_tuples_in_the_place_of_others_are_what_the_model_says(
     check_changed(shell, before, "_cql_rowid, _cql_held, _cql_same")
 
 
-@given(case=cases(keyed=True), lead=st.integers(0, 3), least=st.booleans())
+@given(case=cases(keyed=True), lead=st.integers(0, 7), least=st.booleans())
 @settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
 def test_insertions_enter_as_they_are_where_their_keys_are_free(
     shell: duckdb.DuckDBPyConnection, case: Case, lead: int, least: bool

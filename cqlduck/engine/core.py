@@ -39,6 +39,7 @@ from cqlduck.state.registered import WAITS, Input, Query
 from cqlduck.state.relation_buffer import RelationBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.ticks import TickBuffer
+from cqlduck.streamon.lookups import Lookups
 from cqlduck.streamon.streamon import StreaMon
 from cqlduck.subscription import Changed
 
@@ -118,6 +119,7 @@ class Core:
     progress: Progress = field(init=False)
     housekeeping: Housekeeping = field(init=False)
     streamon: StreaMon = field(init=False)
+    lookups: Lookups = field(init=False)
     system: SystemStream = field(init=False)
     bounds: Bounds = field(init=False)
     deferral: Deferral = field(init=False)

@@ -48,6 +48,7 @@ from cqlduck.state import (
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.caches import Caches
 from cqlduck.state.changed import Changed
+from cqlduck.state.indexes import Indexes
 from cqlduck.state.input_buffer import InputBuffer, Place
 from cqlduck.state.intake import Accepted
 from cqlduck.state.names import Names
@@ -60,6 +61,7 @@ from cqlduck.state.results import Results
 from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import Tick
 from cqlduck.state.ticks import TickBuffer
+from cqlduck.streamon.lookups import Lookups
 from cqlduck.streamon.streamon import StreaMon
 
 SETTINGS = {
@@ -90,6 +92,7 @@ class Engine(Opening):
         self.names = Names(base, self.last_changes)
         self.tables = Tables(base)
         self.caches = Caches(base, self.catalogue)
+        self.indexes = Indexes(base, self.catalogue)
         self.tick = Tick(
             base,
             self.catalogue,
@@ -98,6 +101,7 @@ class Engine(Opening):
             self.tables,
             self.output_buffer,
             self.caches,
+            self.indexes,
         )
         self.progress = Progress(self.catalogue, self.compiled, base.in_memory)
         known = base, self.catalogue, self.compiled, self.progress, self.input_buffer
@@ -121,6 +125,7 @@ class Engine(Opening):
         self.ticks = catalog_rows.last_tick(base)
         self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
+        self.lookups = Lookups(base, self.streamon.executor, self.indexes)
         self.system = SystemStream(base, self.catalogue, self.compiled, self.streamon.profiler)
         self.streamon.is_watched = self.system.measures
         self.settings = InForce(base, self._set)
@@ -241,6 +246,7 @@ class Engine(Opening):
         inspection.delete_stubs(base, query)
         self.streamon.forget(query.name)
         self.caches.forget(query.name)
+        self.indexes.forget(query.name)
         self.backfill.recount()
         self.both.pop(query.name.lower(), None)
         self.unfit_to_refresh.pop(query.name, None)

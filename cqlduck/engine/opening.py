@@ -26,6 +26,7 @@ class Opening(CatchingUp):
         changed = self._compile_all()
         self._adopt(changed)
         self.caches.opened()
+        self.indexes.opened()
         for key in changed:
             name = self.catalogue.planned(key).name
             plans.renew(base, name, self.compiled[key])

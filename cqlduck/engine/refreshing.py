@@ -28,6 +28,7 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
 from cqlduck.state.contents import Frontier
+from cqlduck.state.indexes import Indexes
 from cqlduck.state.registered import Query
 from cqlduck.state.rehearsal import RehearsalExceeded, RehearsalFailed, rehearse
 from cqlduck.state.reusable import Tables
@@ -75,6 +76,7 @@ class Refreshing(Reading):
     """Brings queries from the one of their plans to the other."""
 
     caches: Caches = field(init=False)
+    indexes: Indexes = field(init=False)
     tables: Tables = field(init=False)
     both: dict[str, Plans] = field(default_factory=dict)
     """Of queries of which that was asked: their plans, by lower-case name."""
@@ -223,6 +225,7 @@ class Refreshing(Reading):
         answers.hold(base, self.clock, query, before.answer, plan.answer)
         query.is_anew = not query.is_anew
         self.caches.forget(query.name)
+        self.indexes.forget(query.name)
         inspection.refresh(base, self.catalogue, query)
         inspection.delete_stubs(base, query)
         inspection.write_stubs(base, query, self.stubs(query))

@@ -39,6 +39,7 @@ def remove_input(engine: Engine, thing: Input) -> None:
     records.drop(engine.database, records.LATE, thing.name)
     records.drop(engine.database, records.QUARANTINED, thing.name)
     engine.streamon.forget(thing.name)
+    engine.indexes.forget(thing.name)
     engine.recount()
 
 

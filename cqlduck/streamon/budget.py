@@ -10,6 +10,13 @@ MEASURING_FRACTION = 0.01
 WAITING_BUDGETS = 5.0
 """How many times the budget may be spent on counting while a choice waits for it."""
 
+FILLING_FRACTION = 0.1
+"""Which part of the time of all ticks so far it may take to make a cache or an index.
+
+As a cache saves a tenth of the time to come, it has paid for itself when ticks have run as long
+again.
+"""
+
 
 @dataclass
 class Budget:

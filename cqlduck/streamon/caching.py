@@ -22,7 +22,7 @@ from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.rewrite.statements.probes import MET_TUPLES
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
-from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.budget import FILLING_FRACTION, Budget
 from cqlduck.streamon.cache_choice import (
     Algorithm,
     allocated,
@@ -48,12 +48,6 @@ MAX_ROWS = 1_000_000
 
 GROWN = 2
 """How many times as many they may have grown to: what has left waits to be forgotten."""
-
-FILLING_FRACTION = 0.1
-"""Which part of the time of all ticks so far it may take to make a cache.
-
-As it saves a tenth of the time to come, it has paid for itself when ticks have run as long again.
-"""
 
 LEAST_LIMIT_SECONDS, LIMIT_RATIO = 1.0, 2.0
 """After how many seconds filling a cache is given up at the earliest, and after how many times what

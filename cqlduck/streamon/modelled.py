@@ -85,6 +85,8 @@ class Modelled(Policy):
 
     least_elements: ClassVar[int] = 256
     """Of how many elements a tick has to be to be probed."""
+    leniency: ClassVar[float] = 1.0
+    """How many times longer than `TOLERANCE` allows a few ticks with a new option may take."""
 
     budget: Budget
     probes: int = 0
@@ -282,10 +284,15 @@ class Modelled(Policy):
         saves = None if expected is None or steady is None else steady - expected
         return Proposal(found.option, False, found.reason, expected=saves)
 
+    @property
+    def _allowed(self) -> float:
+        """How many times longer a few ticks with a new option may take."""
+        return self.leniency * TOLERANCE
+
     def _confirm(self, switch: Switch, taken: float | None) -> Proposal | None:
         """Note what the new option takes; return the one before if that took clearly less."""
         self._switch = None
-        if not (taken and switch.seconds and taken > TOLERANCE * switch.seconds):
+        if not (taken and switch.seconds and taken > self._allowed * switch.seconds):
             self._note(switch, CONFIRMED, switch.seconds, taken)
             return None
         self._switch = replace(switch, doubted=taken)
@@ -299,7 +306,7 @@ class Modelled(Policy):
         """Note what the old option takes now; return the new one if that took clearly less."""
         self._switch = None
         assert switch.doubted is not None
-        if taken and taken > TOLERANCE * switch.doubted:
+        if taken and taken > self._allowed * switch.doubted:
             self._note(switch, CONFIRMED, taken, switch.doubted)
             self._usual.clear()
             reason = _changed(switch, taken)

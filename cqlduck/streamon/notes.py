@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Filter, Join, Plan, unique
 from cqlduck.rewrite.plan.filters import in_text_order
+from cqlduck.rewrite.statements.ordered import Ordered, TableSearch
 from cqlduck.state import choices
 from cqlduck.state.choices import Change, Choice, Point
 from cqlduck.state.connection import Database
@@ -34,6 +35,12 @@ def notes(
     lines = []
     for point, choice in sorted(chosen.items(), key=str):
         if point.owner == query:
+            about = None
+            if KINDS[point.name].example and point.operator is not None:
+                about = _about(compiled[query.lower()], point)
+                if about is None:
+                    # chosen for the other plan of a query that is answered anew
+                    continue
             whose = "" if point.operator is None else f" of operator {point.operator}"
             whose += "" if point.input is None else f", input {point.input + 1}"
             ticks = f" in ticks of {point.ticks}" if point.ticks else ""
@@ -41,10 +48,9 @@ def notes(
                 f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
                 f"{choice.chosen_by}, since tick {choice.since}"
             )
-            is_of_operator = KINDS[point.name].example and point.operator is not None
-            if is_of_operator:
-                lines += _names(compiled[query.lower()], point)
-            if is_of_operator or point.name == ANSWER:
+            if about is not None:
+                lines += _names(about)
+            if about is not None or point.name == ANSWER:
                 reason = choices.last_reason(database, point, changes)
                 lines += [] if reason is None else [f"--   {reason}"]
     return "\n".join([*lines, *_in_text_order(compiled[query.lower()].plan)])
@@ -63,8 +69,14 @@ def _in_text_order(plan: Plan) -> Iterator[str]:
                 yield "--   it stays where the text has it, behind all others"
 
 
-def _names(compiled: Compiled, point: Point) -> Iterator[str]:
-    for about in compiled.ordered:
-        if about.site == (point.name, point.operator, point.input):
-            for number, text in enumerate(about.names, 1):
-                yield f"--   {number}: {text}"
+def _about(compiled: Compiled, point: Point) -> Ordered | None:
+    """Return what is chosen at a point of an operator; None if the plan has no such point."""
+    site = point.name, point.operator, point.input
+    return next((about for about in compiled.ordered if about.site == site), None)
+
+
+def _names(about: Ordered) -> Iterator[str]:
+    """Yield in lines what is ordered, or the keys that may have an index, by number."""
+    for place, text in enumerate(about.names):
+        if not isinstance(about, TableSearch) or place in about.keys:
+            yield f"--   {place + 1}: {text}"

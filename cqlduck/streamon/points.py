@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, order_of
+from cqlduck.rewrite.plan.searches import SEARCH, key_of
 from cqlduck.rewrite.plan.segments import CACHES, caching_of_text
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
@@ -26,6 +27,7 @@ BUFFER, LOG = "buffer", "log"
 WRITTEN = "written"
 PLANNED = "planned"
 NONE = "none"
+SCAN = "scan"
 OPTIMUM, A_GREEDY, SWEEP = "optimum", "a-greedy", "sweep"
 INDEPENDENT, LOCAL_SWAPS = "independent", "local-swaps"
 A_CACHING, EXHAUSTIVE, GLOBAL = "a-caching", "exhaustive", "global"
@@ -64,6 +66,10 @@ def _is_order(text: str) -> bool:
 
 def _is_caching(text: str) -> bool:
     return caching_of_text(text) is not None
+
+
+def _is_key(text: str) -> bool:
+    return key_of(text) is not None
 
 
 _AN_ORDER = "an order such as '2 1'"
@@ -139,6 +145,16 @@ KINDS: Mapping[str, Kind] = {
             "used by the pipeline of the first alone",
             example="inputs such as '2+3', or of two caches '1+2 3+4'",
             is_option=_is_caching,
+        ),
+        Kind(
+            SEARCH,
+            "operator",
+            (SCAN,),
+            "how a delta finds the groups of an aggregate, and changes the rows of a relation: by "
+            "a scan, or through an index on one of its keys, counted from 1: of an aggregate as "
+            "EXPLAIN shows them, of a relation without a primary key all columns",
+            example="the number of a key such as '1'",
+            is_option=_is_key,
         ),
         Kind(
             ANSWER,

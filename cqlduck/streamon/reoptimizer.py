@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER
+from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.state.choices import Point
 from cqlduck.state.observations import Observation
@@ -20,6 +21,7 @@ from cqlduck.streamon.modelled import Modelled
 from cqlduck.streamon.points import ANSWER, KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.searching import Searching
 from cqlduck.streamon.stages import Stages
 from cqlduck.streamon.threads import ThreadCount
 from cqlduck.streamon.trials import Proposal
@@ -30,6 +32,7 @@ POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     FILTERS: FilterOrder,
     ORDER: JoinOrder,
     CACHES: JoinCaching,
+    SEARCH: Searching,
     ANSWER: Answering,
 }
 """The policies, by kind of point. Of other kinds the first option is known to cost the least."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
 from cqlduck.rewrite.plan.orders import Order, Site, order_of
+from cqlduck.rewrite.plan.searches import SEARCH, Searches, key_of
 from cqlduck.rewrite.plan.segments import CACHES, Caches, Caching, caching_of_text
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.state import choices, plans
@@ -107,11 +109,11 @@ class Shown:
                     mine[single] = (form, *(one for one in known if one != form))
                 elif form not in known:
                     mine[single] = (*known, form)
-        for name, (orders, caches) in self._standing().items():
+        for name, chosen in self._standing().items():
             mine = found.setdefault(name, {})
             for single, default in ((False, FIRST), (True, SINGLE)):
                 forms = mine.get(single, (default,))
-                mine[single] = tuple(replace(one, orders=orders, caches=caches) for one in forms)
+                mine[single] = tuple(chosen.of(one) for one in forms)
         return found
 
     def _form(self, query: str, option: str, *, single: bool) -> Form:
@@ -123,8 +125,8 @@ class Shown:
         reducible, intervals = steps.is_reducible(asked), steps.has_intervals(asked)
         return form_of(option, single, Facts(is_reducible=reducible, has_intervals=intervals))
 
-    def _standing(self) -> dict[str, tuple[Orders, Caches]]:
-        """Return the orders and caches that stand, of queries in which some is no default."""
+    def _standing(self) -> dict[str, InForce]:
+        """Return what stands at sites, of queries in which some is no default."""
         found: dict[str, list[tuple[Site, str]]] = {}
         for point, choice in self._executor.kept.choices.items():
             if point.owner is not None and point.operator is not None:
@@ -151,14 +153,37 @@ class Shown:
         return found
 
 
-def in_force(options: Iterable[tuple[Site, str]]) -> tuple[Orders, Caches]:
-    """Return the orders and the caches among the options of sites; the others are defaults."""
+class InForce(NamedTuple):
+    """What is in force at the sites of a query; what is not listed is the default.
+
+    Attributes:
+        orders: The orders.
+        caches: The caches of joins.
+        searches: The keys by which groups are found through an index.
+    """
+
+    orders: Orders
+    caches: Caches
+    searches: Searches
+
+    def of(self, form: Form) -> Form:
+        """Return a form with it."""
+        return replace(form, orders=self.orders, caches=self.caches, searches=self.searches)
+
+
+def in_force(options: Iterable[tuple[Site, str]]) -> InForce:
+    """Return what is in force of the options of sites; the others are defaults."""
     orders: list[tuple[Site, Order]] = []
     caches: list[tuple[int, Caching]] = []
+    searches: list[tuple[int, int]] = []
     for site, option in options:
-        order, caching = order_of(option), caching_of_text(option)
-        if order is not None:
-            orders.append((site, order))
-        if site.kind == CACHES and caching is not None:
-            caches.append((site.operator, caching))
-    return tuple(orders), tuple(caches)
+        if site.kind == SEARCH:
+            key = key_of(option)
+            searches += [] if key is None else [(site.operator, key)]
+        elif site.kind == CACHES:
+            caching = caching_of_text(option)
+            caches += [] if caching is None else [(site.operator, caching)]
+        else:
+            order = order_of(option)
+            orders += [] if order is None else [(site, order)]
+    return InForce(tuple(orders), tuple(caches), tuple(searches))

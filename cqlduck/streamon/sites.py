@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan.orders import ORDER, Site
+from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.choices import Point
@@ -63,7 +64,13 @@ class Sites:
 
         asked = []
         for about, point in zip(compiled.ordered, known[1], strict=True):
-            mine = Facts(facts.elements, about=about, algorithm=algorithm(point.name))
+            mine = Facts(
+                facts.elements,
+                facts.is_first,
+                facts.stored,
+                about=about,
+                algorithm=algorithm(point.name),
+            )
             option = executor.choose(point, mine, frontier)
             if about.option(option) is None:
                 option = KINDS[point.name].options[0]
@@ -85,16 +92,17 @@ class Sites:
         found = {profiled.site: profiled for profiled in ran.profiles}
         executor = self._executor
         for one in asked:
+            if one.site.kind in (CACHES, SEARCH):
+                filled = [fill for fill in ran.fills if fill.operator == one.site.operator]
+                if filled:
+                    took_in_all = sum(fill.seconds for fill in filled)
+                    executor.ledger.filled(one.point, len(filled), took_in_all)
             if one.site.kind == CACHES:
                 if ran.steps:
                     took[one.site] = _of_join(steps, ran.steps, one.site)
                 for site, profiled in found.items():
                     if site.kind == ORDER and site.operator == one.site.operator:
                         executor.told(one.point, one.facts, one.option, profiled)
-                filled = [fill for fill in ran.fills if fill.operator == one.site.operator]
-                if filled:
-                    took_in_all = sum(fill.seconds for fill in filled)
-                    executor.ledger.filled(one.point, len(filled), took_in_all)
         for one in asked:
             seconds = took.get(one.site)
             executor.saw(one.point, one.facts, one.option, seconds, found.get(one.site))

@@ -188,9 +188,8 @@ class StreaMon:
                 )
             )
         )
-        orders, caches = in_force((one.site, one.option) for one in ordered)
         chosen = Chosen(
-            replace(form, orders=orders, caches=caches),
+            in_force((one.site, one.option) for one in ordered).of(form),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered, self.answers.most_instants(query, facts),
         )  # fmt: skip
@@ -352,7 +351,10 @@ class StreaMon:
         if option is not None and not (isinstance(option, str) and kind.has(option)):
             example = "it has"
             if kind.example:
-                example = f"{kind.example}, or several with commas, or it has"
+                several = "or several with commas, of which each point takes the first of its own"
+                example = f"{kind.example}, {several}, or it has"
+            if not isinstance(option, str):
+                example = f"options are texts, such as '{kind.options[0]}'; it has"
             raise Error(
                 f"the point {name} has no option {option}",
                 hint=suggestion(str(option), kind.options, example),

@@ -16,14 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import intervals, outliers
+from cqlduck.rewrite.operators import intervals, outliers, search
 from cqlduck.rewrite.operators.aggregate import IS, OLD, WAS, Grouping
 from cqlduck.rewrite.operators.instants import AT, Laid, laid_out
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N
 from cqlduck.rewrite.physical.arrivals import reads_arrivals
 from cqlduck.rewrite.physical.quiet import quiet
-from cqlduck.rewrite.plan import Plan, Project, UnionAll, properties
+from cqlduck.rewrite.physical.writer import Writer
+from cqlduck.rewrite.plan import Aggregate, Plan, Project, UnionAll, properties
 from cqlduck.rewrite.plan.aggregates import each_call
+from cqlduck.rewrite.plan.orders import Site, mark
+from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.rewrite.relalg.builders import cast, column, filtered
 from cqlduck.rewrite.relalg.elements import (
     TS,
@@ -51,8 +54,17 @@ class Accumulating(Grouping):
     """The synopsis of the values that are in bags, if there may be any."""
     fresh: str | None = None
     """The temporary table of those of the tick."""
-    _lifted = ""
+    lifted = ""
     """The temporary table of the elements, lifted, when it is written."""
+
+    def __init__(self, node: Aggregate, writer: Writer) -> None:
+        """Write nothing yet."""
+        super().__init__(node, writer)
+        self.search = search.chosen(writer, node)
+
+    def groups(self, table: str) -> exp.Table:
+        """Return the synopsis `groups`, marked as what may be searched through an index."""
+        return mark(state_table(table), Site(SEARCH, self.writer.number(self.node)))
 
     @property
     def sums(self) -> Sequence[Accumulator]:
@@ -96,7 +108,7 @@ class Accumulating(Grouping):
             self._keep_outliers()
         lifted, purpose = self._lift(), "the elements, summed up"
         empty = None if self.node.everything else quiet(self.node.input)
-        self._lifted = self.writer.reusable(self.node, "sums", lifted, purpose, empty=empty)
+        self.lifted = self.writer.reusable(self.node, "sums", lifted, purpose, empty=empty)
         return self.build()
 
     def build(self) -> exp.Select:
@@ -129,7 +141,7 @@ class Accumulating(Grouping):
     @property
     def source(self) -> exp.Expr:
         """The elements, lifted, as an item of FROM."""
-        return temp_table(self._lifted).as_("changes")
+        return temp_table(self.lifted).as_("changes")
 
     def _lift(self) -> exp.Query:
         """The elements, lifted by group and instant; a global aggregate begins with nothing.

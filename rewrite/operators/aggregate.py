@@ -25,6 +25,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from cqlduck.rewrite.operators.search import Search
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N, aggregations
 from cqlduck.rewrite.physical.evaluators import is_evaluated_at_once
 from cqlduck.rewrite.physical.operator import Operator
@@ -43,6 +44,7 @@ from cqlduck.rewrite.relalg.elements import (
     begun,
     exists,
     forever,
+    is_null,
     named,
     number,
     once,
@@ -73,6 +75,13 @@ class Grouping(Operator[Aggregate]):
         """Write nothing yet."""
         super().__init__(node, writer)
         self.made = aggregations(node)
+
+    search: Search | None = None
+    """How the groups are found, if not by a scan."""
+
+    def groups(self, table: str) -> exp.Table:
+        """Return the synopsis `groups`."""
+        return state_table(table)
 
     @property
     def carried(self) -> Sequence[Aggregation]:
@@ -121,24 +130,42 @@ class Grouping(Operator[Aggregate]):
     def _upkeep(self, table: str, columns: Sequence[Column]) -> None:
         """Bring the synopsis of the groups up to date: those that changed, in their last state."""
         is_last = [] if self.is_stepped else [column(LAST)]
-        delta = self.delta_table
-        if self.has_places:
+        delta, search = self.delta_table, self.search
+        theirs, mine = ([qualified(t, key) for key in self.node.keys] for t in ("delta", "kept"))
+        is_same = exists(delta.copy().as_("delta"), *is_last, same(theirs, mine))
+        purpose = "forget the old state of the groups that changed"
+        if search is not None:
+            matches = search.matches("delta", "kept")
+            self._forget(table, purpose, [*is_last, matches], using=delta.copy().as_("delta"))
+            if not search.never_null:
+                is_nothing = is_null(qualified("kept", search.key))
+                self._forget(table, f"{purpose}, without a value there", [is_nothing, is_same])
+        elif self.has_places:
             places = exp.select(column(ROWID)).from_(delta.copy(), copy=False)
-            touched: exp.Expr = exp.In(
-                this=qualified("kept", "rowid"), query=places.subquery(copy=False)
-            )
+            rowid = qualified("kept", "rowid")
+            is_there = exp.In(this=rowid, query=places.subquery(copy=False))
+            self._forget(table, purpose, [is_there])
         else:
-            theirs, mine = (
-                [qualified(t, key) for key in self.node.keys] for t in ("delta", "kept")
-            )
-            touched = exists(delta.copy().as_("delta"), *is_last, same(theirs, mine))
-        gone = exp.delete(state_table(table).as_("kept")).where(touched, copy=False)
-        self.writer.update(self.node, "forget the old state of the groups that changed", gone)
+            self._forget(table, purpose, [is_same])
         stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
         stay = stay.where(*is_last, copy=False)
         if not self.node.everything:
             stay = stay.where(after(column(N), number(0)), copy=False)
-        self.writer.update(self.node, "keep their new state", exp.insert(stay, state_table(table)))
+        self.writer.update(self.node, "keep their new state", exp.insert(stay, self.groups(table)))
+
+    def _forget(
+        self,
+        table: str,
+        purpose: str,
+        conditions: Sequence[exp.Expr],
+        *,
+        using: exp.Expr | None = None,
+    ) -> None:
+        """Delete those groups, `kept`, that meet conditions, with a row of a table beside."""
+        gone = exp.delete(self.groups(table).as_("kept"))
+        if using is not None:
+            gone.set("using", [using])
+        self.writer.update(self.node, purpose, gone.where(*conditions, copy=False))
 
     def elements(self) -> Rows:
         """Return the old and the new tuple of each group and instant that changed."""

@@ -16,6 +16,7 @@ from cqlduck.rewrite.operators.relation import (
     OP,
     WRONG,
     Relation,
+    Scratch,
     elements_of,
     of_store,
     pending,
@@ -97,15 +98,25 @@ def ends(relation: Relation) -> exp.Update:
     """End the rows of the store that the outcome ends."""
     store = state_table(relation.store)
     store.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
+    is_row: exp.Expr
     if relation.scratch is not None:
         ended = temp_table(relation.scratch.changed).as_("o")
-        is_row: exp.Expr = exp.EQ(this=qualified("s", "rowid"), expression=qualified("o", ROWID))
+        is_row = _of_one_place(relation.scratch)
     else:
         ended = temp_table(relation.outcome).as_("o")
         is_row = exp.and_(_of_one_row("s"), is_null(qualified("o", TS)))
     return exp.update(
         store, {LEAVE: qualified("o", LEAVE)}, where=is_row, from_=exp.From(this=ended)
     )
+
+
+def _of_one_place(scratch: Scratch) -> exp.Expr:
+    """Return whether what changes is a row of the store; it is found through an index, if any."""
+    rowids = qualified("s", "rowid"), qualified("o", ROWID)
+    if scratch.lead is None or not scratch.has_index:
+        return exp.EQ(this=rowids[0], expression=rowids[1])
+    lead = exp.EQ(this=qualified("s", scratch.lead), expression=qualified("o", scratch.lead))
+    return exp.and_(lead, exp.NullSafeEQ(this=rowids[0], expression=rowids[1]))
 
 
 def begins(relation: Relation) -> exp.Insert:

@@ -71,12 +71,15 @@ class Scratch:
         lead: The column by which rows of the store are looked for first, in which nothing that is
             pending is NULL; None if there is no such column. Only of a join by one column does
             DuckDB filter a scan of the store row by row.
+        has_index: Whether that column has an index, and so few are pending that DuckDB uses it
+            (`search`).
     """
 
     pending: str | None
     stored: str
     changed: str
     lead: str | None
+    has_index: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,11 +191,34 @@ def near_keys(relation: Relation, elements: exp.Table) -> exp.Select:
 def _near(relation: Relation, shown: Sequence[exp.Expr], elements: exp.Table) -> exp.Select:
     assert relation.scratch is not None
     lead, names = relation.scratch.lead, _identifying(relation)
+    if lead is not None and relation.scratch.has_index:
+        return _looked_up(relation, shown, elements, lead)
     rows = exp.select(*shown).from_(state_table(relation.store).as_("s"), copy=False)
     rows = rows.where(stays(qualified("s", LEAVE)), copy=False)
     if lead is None or names == (lead,):
         return _met(rows, elements, _matching(relation, names))
     return _met(rows, elements, meet("q", "s", (lead,), (lead,)))
+
+
+def _looked_up(
+    relation: Relation, shown: Sequence[exp.Expr], elements: exp.Table, lead: str
+) -> exp.Select:
+    """Return the same rows, found through an index, and tested then whether they have ended.
+
+    A second filter of the scan would keep DuckDB from looking in the index (`search`); it stays
+    outside of a LIMIT.
+    """
+    found = exp.select("*", named(column("rowid"), ROWID)).from_(
+        state_table(relation.store).as_("s"), copy=False
+    )
+    found = _met(found, elements, meet("q", "s", (lead,), (lead,))).offset(0, copy=False)
+    listed = [named(column(ROWID), ROWID) if _is_place(one) else one for one in shown]
+    rows = exp.select(*listed).from_(found.subquery("s", copy=False), copy=False)
+    return rows.where(stays(qualified("s", LEAVE)), copy=False)
+
+
+def _is_place(shown: exp.Expr) -> bool:
+    return shown.alias_or_name == ROWID
 
 
 def _identifying(relation: Relation) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     after,
     exists,
+    is_null,
     named,
     number,
     over_time,
@@ -34,7 +35,6 @@ from cqlduck.rewrite.relalg.elements import (
     preceding,
     qualified,
     same,
-    state_table,
     union_all,
     until,
 )
@@ -90,21 +90,27 @@ class Running(Accumulating):
 
     # -- states --------------------------------------------------------------------------------
 
-    def _before_tick(self) -> exp.Select:
+    def _before_tick(self) -> exp.Query:
         """The state of the touched groups, as of $t0."""
-        return (
-            exp.select(
-                *self.keys,
-                named(cast(parameter("t0"), "BIGINT"), TS),
-                column(N),
-                *[column(a.name) for a in self.sums],
-                *[column(made.call.name) for made in self.carried],
-            )
-            .from_(state_table(self.table).as_("kept"), copy=False)
-            .where(
-                exists(self.source, same(self.keys_of("changes"), self.keys_of("kept"))), copy=False
-            )
-        )
+        if self.search is None:
+            return self._kept().where(self._touches(), copy=False)
+        matches = self.search.matches("changes", "kept")
+        found = self._kept().join(self.source, on=matches, join_type="semi", copy=False)
+        if self.search.never_null:
+            return found
+        is_nothing = is_null(qualified("kept", self.search.key))
+        return union_all([found, self._kept().where(is_nothing, self._touches(), copy=False)])
+
+    def _kept(self) -> exp.Select:
+        """The state of all groups, as of $t0."""
+        states = [column(a.name) for a in self.sums]
+        results = [column(made.call.name) for made in self.carried]
+        instant = named(cast(parameter("t0"), "BIGINT"), TS)
+        listed = exp.select(*self.keys, instant, column(N), *states, *results)
+        return listed.from_(self.groups(self.table).as_("kept"), copy=False)
+
+    def _touches(self) -> exp.Expr:
+        return exists(self.source, same(self.keys_of("changes"), self.keys_of("kept")))
 
     def _is_touched(self, alias: str) -> exp.Expr:
         """Return whether the group of a tuple of the input changes.

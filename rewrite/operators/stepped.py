@@ -24,7 +24,7 @@ from cqlduck.rewrite.relalg.elements import (
     parameter,
     qualified,
     same,
-    state_table,
+    temp_table,
 )
 from cqlduck.rewrite.relalg.values import unsized
 
@@ -83,7 +83,8 @@ class Stepped(Accumulating):
             old, new = qualified("kept", name), qualified("changes", name)
             states.append(named(cast(monoid.both(old, new), kind), name))
             states.append(named((old if monoid.without is None else new).copy(), own))
-        not_null = properties(self.node.input).not_null
+        # an equality would be a filter of the scan that an index is to replace
+        not_null = () if self.search else properties(self.node.input).not_null
         changes = self.keys_of("changes")
         place = [named(qualified("kept", "rowid"), ROWID)] if self.has_places else []
         return (
@@ -108,17 +109,19 @@ class Stepped(Accumulating):
 
     def _kept(self) -> exp.Expr:
         """The groups as they are in the synopsis, as a LEFT JOIN can hand them on."""
-        kept = state_table(self.table)
         lists = [made for made in self.carried if unsized(made.call.type) != made.call.type]
-        if not lists:
-            return kept.as_("kept")
+        if not lists and self.search is None:
+            return self.groups(self.table).as_("kept")
         replaced = [
             exp.alias_(unsized_value(column(made.call.name), made), made.call.name, quoted=True)
             for made in lists
         ]
         place = [column("rowid")] if self.has_places else []
-        listed = exp.select(exp.Star(replace=replaced), *place)
-        return listed.from_(kept, copy=False).subquery("kept")
+        listed = [exp.Star(replace=replaced), *place]
+        if self.search is None:
+            return exp.select(*listed).from_(self.groups(self.table), copy=False).subquery("kept")
+        delta = temp_table(self.lifted)
+        return self.search.touched(listed, lambda: self.groups(self.table), delta).subquery("kept")
 
     def _valued(self, beside: Iterable[str]) -> exp.Select:
         """The results that are carried along, after the instant and before."""

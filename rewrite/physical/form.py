@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
+from cqlduck.rewrite.plan.searches import Searches
 from cqlduck.rewrite.plan.segments import Caches, caching_text
 
 Orders = tuple[tuple[Site, Order], ...]
@@ -34,6 +35,7 @@ class Form:
             (`operators.intervals`).
         orders: The orders that are chosen, of filters and of pipelines of joins.
         caches: The segments of joins that have caches.
+        searches: The keys by which groups are found through an index (`operators.search`).
     """
 
     single: bool = False
@@ -42,6 +44,7 @@ class Form:
     intervals: bool = False
     orders: Orders = ()
     caches: Caches = ()
+    searches: Searches = ()
 
     def __str__(self) -> str:
         """Return it as people read it.
@@ -54,6 +57,8 @@ class Form:
         'a tick of instants, filters of operator 2 in the order 2 1'
         >>> str(Form(caches=((1, (((0, 2), None),)),)))
         'a tick of instants, inputs 1+3 of operator 1 in a cache'
+        >>> str(Form(searches=((3, 1),)))
+        'a tick of instants, groups of operator 3 by an index on key 2'
         """
         notes = [", in stages"] if self.staged else []
         notes += [" that reduce states"] if self.reduces else []
@@ -64,16 +69,22 @@ class Form:
             notes.append(f", {what} of operator {site.operator} in the order {places}")
         for number, caching in self.caches:
             notes.append(f", inputs {caching_text(caching)} of operator {number} in a cache")
+        for number, key in self.searches:
+            notes.append(f", groups of operator {number} by an index on key {key + 1}")
         return f"a tick of {'one instant' if self.single else 'instants'}{''.join(notes)}"
 
     def order(self, site: Site) -> Order | None:
         """Return the order that is chosen at a site, or None for the default."""
         return next((order for at, order in self.orders if at == site), None)
 
+    def search(self, operator: int) -> int | None:
+        """Return the key by which the groups of an operator are found, from 0, or None."""
+        return next((key for number, key in self.searches if number == operator), None)
+
     @property
     def is_chosen(self) -> bool:
         """Whether something is chosen of which there are many options."""
-        return bool(self.orders or self.caches)
+        return bool(self.orders or self.caches or self.searches)
 
 
 UNSTAGED = Form()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlglot import exp
 
@@ -18,6 +18,8 @@ FILTERS, ORDER = "filters", "order"
 
 Order = tuple[int, ...]
 """Filters, or inputs of a join, by number, from 0, in the order in which they are met."""
+
+Part = TypeVar("Part", bound=exp.Expr)
 
 _MARK = "site"
 """What an expression is marked with that is evaluated in a chosen order, among its notes."""
@@ -72,7 +74,7 @@ def order_of(option: str) -> Order | None:
     return order if is_order(order, len(order)) else None
 
 
-def mark(part: exp.Expr, site: Site) -> exp.Expr:
+def mark(part: Part, site: Site) -> Part:
     """Mark an expression with the site at which its place in an order is chosen."""
     part.meta[_MARK] = site
     return part

@@ -1,4 +1,4 @@
-"""What of a plan has an order that can be chosen, or caches, as the engine knows it between ticks.
+"""What of a plan has an order that can be chosen, caches or indexes, as the engine knows it.
 
 These are facts without statements: sites, names, and which options there are. What profiles them is
 written when it is first wanted (`probes`).
@@ -19,10 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cqlduck.rewrite import explain
-from cqlduck.rewrite.operators import pipelines
+from cqlduck.rewrite.operators import pipelines, search
+from cqlduck.rewrite.operators.accumulating import Accumulating
 from cqlduck.rewrite.operators.time_predicates import latest, of_time
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
+    Aggregate,
     Filter,
     Join,
     Plan,
@@ -40,6 +42,7 @@ from cqlduck.rewrite.plan.filters import filters, tested
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, join_graph
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site, is_order, order_name, order_of
 from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.plan.searches import SEARCH, key_name, key_of
 from cqlduck.rewrite.plan.segments import (
     CACHES,
     Caching,
@@ -165,8 +168,36 @@ class JoinCaches:
         return None if found is None else caching_text(found)
 
 
+NOWHERE = Site(SEARCH, 0)
+"""The site of a relation, which is in no plan."""
+
+
+@dataclass(frozen=True)
+class TableSearch:
+    """A table of which few rows may be found through an index: groups, or the rows of a relation.
+
+    Attributes:
+        site: Where it is in the plan, or `NOWHERE`.
+        names: The keys by which rows are found.
+        keys: The numbers of those that may have an index, from 0.
+        table: The table.
+    """
+
+    site: Site
+    names: tuple[str, ...]
+    keys: tuple[int, ...]
+    table: str
+
+    def option(self, text: str) -> str | None:
+        """Return an option as it is called here; None if it is another point's."""
+        key = key_of(text)
+        if key is None:
+            return text
+        return key_name(key) if key in self.keys else None
+
+
 def ordered(writer: Writer) -> tuple[Ordered, ...]:
-    """Return what has an order that can be chosen, or caches, sorted by place.
+    """Return what has an order that can be chosen, caches or an index, sorted by place.
 
     Args:
         writer: Has written the statements of ticks of several instants.
@@ -180,6 +211,8 @@ def ordered(writer: Writer) -> tuple[Ordered, ...]:
             if chosen and _is_at_hand(tested(node)):
                 names = tuple(part.sql("duckdb") for part in chosen)
                 found.append(OrderedFilters(Site(FILTERS, writer.number(node)), names))
+        if isinstance(node, Aggregate):
+            found += _searches(writer, node)
         if isinstance(node, Join):
             found += _pipelines(writer, node)
             segments = tuple(segments_of(node))
@@ -253,6 +286,17 @@ def _name(plan: Plan) -> str:
         plan = plan.input
     is_named = isinstance(plan, (StreamScan, RelationScan))
     return f"{explain.describe(plan) if is_named else explain.kind_of(plan)}{window}"
+
+
+# -- the groups of aggregates ---------------------------------------------------------------------
+
+
+def _searches(writer: Writer, node: Aggregate) -> Iterator[TableSearch]:
+    """Yield an aggregate of which the groups are met by a delta, and may have an index."""
+    keys = search.searchable(node)
+    if keys and isinstance(writer.operator(node), Accumulating):
+        site = Site(SEARCH, writer.number(node))
+        yield TableSearch(site, tuple(node.keys), keys, writer.table(node, "groups"))
 
 
 # -- the caches of joins --------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from cqlduck.rewrite.statements.ordered import (
     JoinPipeline,
     Ordered,
     OrderedFilters,
+    TableSearch,
 )
 from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.time import Clock
@@ -87,7 +88,8 @@ def form_of(text: str) -> Form:
     caches = tuple(
         (number, tuple(map(_cached, caching))) for number, caching in found.pop("caches", ())
     )
-    return Form(**found, orders=orders, caches=caches)
+    searches = tuple((number, key) for number, key in found.pop("searches", ()))
+    return Form(**found, orders=orders, caches=caches, searches=searches)
 
 
 def _cached(values: tuple[list[int], list[int] | None]) -> Cached:
@@ -131,6 +133,9 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         if tree is not None:
             values["tree"] = SpanningTree(tree["root"], tuple(map(tuple, tree["paths"])))
         return JoinPipeline(**values)
+    if "keys" in values:
+        lists = {name: tuple(values[name]) for name in ("names", "keys")}
+        return TableSearch(**{**values, **lists})
     return OrderedFilters(**{**values, "names": tuple(values["names"])})
 
 

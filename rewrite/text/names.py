@@ -18,6 +18,9 @@ SYSTEM = "SysStream"
 STORED = ("_cql_seq", "_cql_enter", "_cql_leave")
 """The columns that stand beside those of a stream or relation where it is stored."""
 
+CHANGED = ("_cql_rowid", "_cql_held", "_cql_same")
+"""The columns that stand beside those of a relation where its changes are set apart."""
+
 
 def reserved(name: str) -> BindError:
     """Return the error that a column of a query has a name of ours."""
