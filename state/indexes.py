@@ -2,7 +2,7 @@
 
 What is chosen at the points `search` says which ones there are; here DuckDB's indexes follow, in
 the transaction of the tick that runs with them first. An index has no content of its own, so it may
-go at any time: so do those of synopses that another plan gives other names (`synopses.migrate`).
+go at any time: so do those of synopses that another plan gives other names (`synopses.adopt`).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def close(
     until: Instant,
     changed: Changed,
     buffer: RelationBuffer,
-    search: Search = lambda _thing, _found: None,
+    search: Search,
     *,
     strict: bool = False,
 ) -> Instant | None:

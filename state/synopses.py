@@ -130,8 +130,7 @@ def adopt(
             [query.name, CACHE],
         )
     ]
-    _drop_caches(database, query.name)
-    _drop_indexes(database, [stored.table for stored in there])
+    _drop_made(database, query.name, [stored.table for stored in there])
     known = _same(database, query.name, there, compiled)
     missing = {s.name for s in compiled.synopses if s.name not in known}
     if known_contents is None:
@@ -286,8 +285,9 @@ def columns_of(database: Database, table: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name, kind, *_ in described)
 
 
-def _drop_indexes(database: Database, tables: Sequence[str]) -> None:
-    """Drop the indexes of synopses: DuckDB renames no table that has one."""
+def _drop_made(database: Database, query: str, tables: Sequence[str]) -> None:
+    """Drop the caches of a query, and the indexes of synopses: DuckDB renames no table with one."""
+    _drop_caches(database, query)
     for (name,) in database.rows(
         "SELECT index_name FROM duckdb_indexes() WHERE database_name = ? "
         "AND schema_name = 'cql_state' AND list_contains(?, table_name) ORDER BY ALL",

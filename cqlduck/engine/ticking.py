@@ -276,18 +276,16 @@ class Ticking(Refreshing):
         Returns:
             The first instant of what is left, or None.
         """
-        started = wall.perf_counter()
-        first = relations.close(
-            self.database,
-            thing,
-            until,
-            self.last_changes,
-            self.relation_buffer,
-            self.lookups.column,
-            strict=self.strict,
-        )
-        self.lookups.closed(wall.perf_counter() - started)
-        return first
+        with self.lookups.closing():
+            return relations.close(
+                self.database,
+                thing,
+                until,
+                self.last_changes,
+                self.relation_buffer,
+                self.lookups.column,
+                strict=self.strict,
+            )
 
     def _may_close(self, thing: Input) -> bool:
         """Return whether something may be pending in a relation at or before its heartbeat."""

@@ -8,6 +8,9 @@ anew behind them: before these it goes.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cqlduck.rewrite.operators import relation
@@ -62,7 +65,6 @@ class Lookups:
             thing: The relation, which is being closed.
             found: Its pending elements.
         """
-        self._asked = None
         if found.count * REBUILD_RATIO > thing.next_seq and self._indexes.of(thing.name):
             self._indexes.prepare(thing.name, ())
             return None
@@ -90,11 +92,15 @@ class Lookups:
         self._asked = _Asked(point, facts, option, spent)
         return name if found.count <= MAX_KEYS else None
 
-    def closed(self, seconds: float) -> None:
-        """Take note of what it took to close the relation that was asked for last."""
-        if self._asked is None:
-            return
-        asked, self._asked = self._asked, None
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Take note of what it takes to close a relation in the block, if `column` is asked."""
+        self._asked, started = None, time.perf_counter()
+        yield
+        if self._asked is not None:
+            self._closed(self._asked, time.perf_counter() - started)
+
+    def _closed(self, asked: _Asked, seconds: float) -> None:
         executor, found = self._executor, None
         if executor.adapts:
             wanted = executor.reoptimizer.wants(asked.point, asked.facts, asked.option)
