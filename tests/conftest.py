@@ -20,7 +20,7 @@ gc.set_threshold(50_000, 20, 20)
 settings.register_profile("default", max_examples=100, deadline=None)
 # the same cases for the same code: what lands is judged by the change, not by chance; they are
 # fewer where `make long` takes thousands (counts.py)
-settings.register_profile("ci", max_examples=10, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=7, deadline=None, derandomize=True)
 # a mutant is to be noticed, not explained
 settings.register_profile(
     "mutants",

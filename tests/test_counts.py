@@ -10,10 +10,10 @@ import pytest
 TESTS = Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", counts.EACH)
+@pytest.mark.parametrize("name", [*counts.EACH, *sorted(counts.OUT)])
 def test_what_runs_less_often_is_a_test(name: str) -> None:
-    file, test = name.split("::")
-    assert f"\ndef {test}(" in (TESTS / file).read_text(encoding="utf-8")
+    file, *_, test = name.split("::")
+    assert f"def {test}(" in (TESTS / file).read_text(encoding="utf-8")
 
 
 def of_three() -> str:
@@ -40,3 +40,8 @@ def test_of_a_very_costly_test_each_nth_case_runs_whatever_its_values() -> None:
     name = next(name for name, each in counts.EACH.items() if each == 6)
     cases = [(f"{name}[{a}-{b}]", frozenset({("a", a), ("b", b)})) for a in "xyzu" for b in "123"]
     assert [n % 6 > 0 for n in range(12)] == counts.is_left_out(cases)
+
+
+def test_what_is_left_to_developers_is_out_in_ci() -> None:
+    names = [f"tests/{next(iter(counts.OUT))}", "tests/test_other.py::test_other"]
+    assert [True, False] == counts.is_left_out([(name, counts.Values()) for name in names])

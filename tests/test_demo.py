@@ -27,8 +27,7 @@ from cqlduck.demo.folder import FINISHED, RUNNING, Folder
 from cqlduck.errors import Error
 
 # a day is a job of Spark for each stream
-DAYS = 13 if os.environ.get("CI") else 16
-KILLED_DAYS = 6 if os.environ.get("CI") else DAYS
+DAYS = 9 if os.environ.get("CI") else 16
 END = FIRST_DAY + timedelta(days=DAYS, microseconds=-1)
 MOMENTS = [
     datetime(2013, 1, 1, 11, 30),
@@ -104,10 +103,10 @@ PLAIN = {
 }
 
 
-def start(data: Path, *arguments: str, days: int = DAYS) -> subprocess.Popen[str]:
+def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start the demo with its output in a file beside its folder: no terminal."""
     command = [sys.executable, "-c", "from cqlduck.cli import main; main()", "demo"]
-    command += ["--data", str(data), "--days", str(days), *arguments]
+    command += ["--data", str(data), "--days", str(DAYS), *arguments]
     with data.with_suffix(".out").open("w") as out:
         return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, text=True)
 
@@ -138,15 +137,14 @@ def _command_lines() -> Iterator[bytes]:
             yield file.read_bytes()
 
 
-def contents(database: Path, days: int = DAYS) -> dict[str, tuple[Counter[Any], Counter[Any]]]:
+def contents(database: Path) -> dict[str, tuple[Counter[Any], Counter[Any]]]:
     """Return the answer at the end of a day, and all elements up to it, of each query."""
-    end = FIRST_DAY + timedelta(days=days, microseconds=-1)
     with cqlduck.connect(database) as con:
-        assert end <= con.advance().replace(tzinfo=None)
+        assert END <= con.advance().replace(tzinfo=None)
         return {
             name: (
-                Counter(con.as_of(name, end).fetchall()),
-                Counter(con.changes(name).filter(f"_ts <= TIMESTAMP '{end}'").fetchall()),
+                Counter(con.as_of(name, END).fetchall()),
+                Counter(con.changes(name).filter(f"_ts <= TIMESTAMP '{END}'").fetchall()),
             )
             for name in con.engine.catalogue.queries
         }
@@ -219,7 +217,7 @@ class TestDemo:
         data = tmp_path / "data"
         folder = Folder(data)
         # slowly, so that the lines of progress show it in the middle
-        child = start(data, "--pause", "1", days=KILLED_DAYS)
+        child = start(data, "--pause", "1")
         end = time.monotonic() + 180
         while re.search(r"cqlduck took day [1-9]", data.with_suffix(".out").read_text()) is None:
             assert child.poll() is None, data.with_suffix(".out").read_text()
@@ -229,14 +227,12 @@ class TestDemo:
         child.wait()
         with cqlduck.connect(folder.database) as con:
             taken = [con.engine.catalogue.inputs[stream].next_batch for stream in STREAMS]
-        assert 0 < min(taken) <= max(taken) < KILLED_DAYS, "it was not killed in the middle"
+        assert 0 < min(taken) <= max(taken) < DAYS, "it was not killed in the middle"
         until_gone(folder.drop_zone)
-        assert not folder.complete(KILLED_DAYS)
-        printed = finish(start(data, days=KILLED_DAYS), data)
+        assert not folder.complete(DAYS)
+        printed = finish(start(data), data)
         assert "Going on with the unfinished run" in printed
-        assert contents(undisturbed[0].database, KILLED_DAYS) == contents(
-            folder.database, KILLED_DAYS
-        )
+        assert contents(undisturbed[0].database) == contents(folder.database)
 
 
 # --- without --------------------------------------------------------------------------------------

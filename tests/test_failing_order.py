@@ -254,7 +254,7 @@ def test_when_it_fails(recompute: Literal["allow", "always"], cuts: tuple[int, .
     wanted = {body: fails for body, fails, known in CASES if recompute in known}
     failed = [body for body, fails in wanted.items() if fails is not None]
     groups = [[body for body, fails in wanted.items() if fails is None]]
-    starts = some_in_ci(range(0, len(failed), TOGETHER), 6)
+    starts = some_in_ci(range(0, len(failed), TOGETHER), 15)
     groups += [failed[start : start + TOGETHER] for start in starts]
     for group in groups:
         assert {body: wanted[body] for body in group} == found_to_fail(group, recompute, cuts)
