@@ -2,7 +2,8 @@
 
 A property whose generator stands in `test_many_cases` is run there on thousands (`make long`). In
 CI, where the same cases come each time, it takes a fifteenth of what it takes elsewhere, of the
-costliest tests of many cases each n-th one runs, see `EACH`, and some run elsewhere alone, `OUT`.
+costliest tests of many cases each n-th one runs, see `EACH`, and some run elsewhere alone,
+`OUT`, `HALVED`.
 """
 
 from collections import Counter
@@ -270,6 +271,55 @@ OUT = {
 }
 """Tests that CI leaves out: costly ones of the tests themselves, or whose like runs beside them."""
 
+HALVED = {
+    "test_adaptivity.py",
+    "test_all_aggregates.py",
+    "test_amend.py",
+    "test_answering.py",
+    "test_answers_anew.py",
+    "test_backfill.py",
+    "test_bad_input.py",
+    "test_below.py",
+    "test_benchmarks.py",
+    "test_caches.py",
+    "test_cli.py",
+    "test_connection.py",
+    "test_content.py",
+    "test_cql_properties.py",
+    "test_deferred.py",
+    "test_dependencies.py",
+    "test_failing_order.py",
+    "test_failures.py",
+    "test_families.py",
+    "test_filters.py",
+    "test_full_disk.py",
+    "test_functions.py",
+    "test_fuzz.py",
+    "test_growth.py",
+    "test_identity.py",
+    "test_ingest.py",
+    "test_interrupts.py",
+    "test_intervals.py",
+    "test_join_orders.py",
+    "test_join_syntax.py",
+    "test_merging.py",
+    "test_migrations.py",
+    "test_papers.py",
+    "test_plans.py",
+    "test_plans_agree.py",
+    "test_queryplan.py",
+    "test_relation_rules.py",
+    "test_results.py",
+    "test_retention.py",
+    "test_rewritten.py",
+    "test_search.py",
+    "test_semantics.py",
+    "test_sql_differential.py",
+    "test_system_stream.py",
+    "test_widening.py",
+}
+"""Costly files, of whose tests CI takes the first, the third and so on."""
+
 SPARSE = 6
 """From which n on it does not matter which values the cases have."""
 
@@ -282,7 +332,8 @@ def is_left_out(cases: Sequence[tuple[str, Values]]) -> list[bool]:
 
     A value that several cases of a test have is in one that runs: with each second case of two
     parameters, of which the last has two values, one of these would never run. Of a test that takes
-    each sixth case, or fewer, `make test` alone runs all values, and those of `OUT`.
+    each sixth case, or fewer, `make test` alone runs all values, and those of `OUT`
+    and each second test of a file of `HALVED`.
 
     Args:
         cases: Their names, such as 'tests/test_bounds.py::test_integer_time[<]', and parameters.
@@ -292,12 +343,23 @@ def is_left_out(cases: Sequence[tuple[str, Values]]) -> list[bool]:
         (test, v) for test, (_, values) in zip(of, cases, strict=True) for v in values
     )
     number, run = Counter[str](), set[tuple[str, tuple[str, str]]]()
+    out = OUT.union(*(tests[1::2] for tests in _by_file(of).values()))
     found = []
     for test, (_, values) in zip(of, cases, strict=True):
         each = EACH.get(test, 1)
         mine = {(test, value) for value in values if each < SPARSE and frequent[test, value] > 1}
-        is_out = test in OUT or (number[test] % each > 0 and mine <= run)
+        is_out = test in out or (number[test] % each > 0 and mine <= run)
         number[test] += 1
         run |= set() if is_out else mine
         found.append(is_out)
+    return found
+
+
+def _by_file(tests: Sequence[str]) -> dict[str, list[str]]:
+    """Return the tests of each file of `HALVED`, each once."""
+    found: dict[str, list[str]] = {}
+    for test in dict.fromkeys(tests):
+        file = test.split("::")[0]
+        if file in HALVED:
+            found.setdefault(file, []).append(test)
     return found

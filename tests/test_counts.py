@@ -45,3 +45,14 @@ def test_of_a_very_costly_test_each_nth_case_runs_whatever_its_values() -> None:
 def test_what_is_left_to_developers_is_out_in_ci() -> None:
     names = [f"tests/{next(iter(counts.OUT))}", "tests/test_other.py::test_other"]
     assert [True, False] == counts.is_left_out([(name, counts.Values()) for name in names])
+
+
+def test_of_a_costly_file_each_second_test_runs() -> None:
+    file = f"tests/{min(counts.HALVED)}"
+    names = [f"{file}::test_a[1]", f"{file}::test_a[2]", f"{file}::test_b", f"{file}::test_c"]
+    left_out = counts.is_left_out([(name, counts.Values()) for name in names])
+    assert left_out == [False, False, True, False]
+
+
+def test_costly_files_are_there() -> None:
+    assert all((TESTS / file).is_file() for file in counts.HALVED)

@@ -27,7 +27,7 @@ from cqlduck.demo.folder import FINISHED, RUNNING, Folder
 from cqlduck.errors import Error
 
 # a day is a job of Spark for each stream
-DAYS = 9 if os.environ.get("CI") else 16
+DAYS = 13 if os.environ.get("CI") else 16
 END = FIRST_DAY + timedelta(days=DAYS, microseconds=-1)
 MOMENTS = [
     datetime(2013, 1, 1, 11, 30),
