@@ -175,6 +175,12 @@ def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
         ("SELECT a AS _ts FROM s [ROWS 1]", cqlduck.Error, ["_ts", "reserved"]),
         ("SELECT a AS _weight FROM s [ROWS 1]", cqlduck.Error, ["_weight", "reserved"]),
         ("SELECT _ts FROM s [ROWS 1]", cqlduck.Error, ["_ts", "reserved"]),
+        ("SELECT a AS ¦_CQL_at FROM s [ROWS 1]", cqlduck.BindError, ["_CQL_at", "reserved"]),
+        (
+            'SELECT ¦"_cql_next" FROM (SELECT a AS b FROM s [ROWS 1]) AS t ("_cql_next")',
+            cqlduck.BindError,
+            ["_cql_next", "reserved"],
+        ),
         # Types, wherever they do not fit.
         ("SELECT a FROM s WHERE a = 3 AND ¦b > 3", cqlduck.BindError, ["VARCHAR", "cast"]),
         ("SELECT s.a FROM s JOIN r ON s.a = r.a AND ¦s.b > r.a", cqlduck.BindError, ["INTEGER"]),
@@ -226,6 +232,7 @@ def test_a_query_that_is_refused(
         ("CREATE RELATION x (a INTEGER, ¦_cql_rowid INTEGER)", ["_cql_rowid", "reserved"]),
         ("CREATE RELATION x (¦_cql_held INTEGER, a INTEGER)", ["_cql_held", "reserved"]),
         ("CREATE RELATION x (¦_cql_Same INTEGER, a INTEGER)", ["_cql_Same", "reserved"]),
+        ("CREATE STREAM x (a INTEGER, ¦_cql_of_mine INTEGER)", ["_cql_of_mine", "reserved"]),
         ('CREATE RELATION x (¦"_ts" VARCHAR)', ["_ts", "reserved"]),
         ("CREATE STREAM x (a INTEGER) TIMESTAMP BY ¦t", ["t", "a"]),
         ("CREATE STREAM x (a VARCHAR) TIMESTAMP BY a", ["VARCHAR", "TIMESTAMP"]),

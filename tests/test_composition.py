@@ -110,8 +110,8 @@ TEXTS = {
         "SELECT #2 AS z FROM {s} x JOIN (SELECT k, v AS w FROM {s}) y USING (k)"
     ),
     "names of ours": (
-        "SELECT x._cql_enter, y._weight AS w FROM (SELECT k AS _cql_enter FROM {s}) x "
-        "JOIN (SELECT k AS _weight FROM {s}) y ON x._cql_enter = y._weight"
+        "SELECT x._op AS z, y._weight AS w FROM (SELECT k AS _op FROM {s}) x "
+        "JOIN (SELECT k AS _weight FROM {s}) y ON x._op = y._weight"
     ),
     "an instant that is a value": "SELECT _ts AS z FROM (SELECT k AS _ts, t FROM {s})",
     "all of nothing are a group": "SELECT 1 AS i, 'a' AS j, count(*) AS n FROM {s} GROUP BY ALL",

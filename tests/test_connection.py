@@ -421,12 +421,12 @@ def test_the_rows_of_a_tick_are_a_mapping(con: cqlduck.Connection) -> None:
 
 def test_arrow_data_of_one_shape_and_another_follow_each_other(con: cqlduck.Connection) -> None:
     """What is registered for one table must not stay for one that only looks alike."""
-    con.execute("CREATE STREAM s (a INTEGER, _cql_place INTEGER, t INTEGER) TIMESTAMP BY t")
+    con.execute("CREATE STREAM s (a INTEGER, place INTEGER, t INTEGER) TIMESTAMP BY t")
     plain = pa.array([7, 8], pa.int32())
     places = pa.array([5, -5], pa.int32())
     shapes = [plain, plain.cast(pa.int64()), plain.cast(pa.string()), plain.dictionary_encode()]
     for t, column in enumerate(shapes):
-        con.append("s", pa.table({"a": column, "_cql_place": places, "t": [t, t]}))
+        con.append("s", pa.table({"a": column, "place": places, "t": [t, t]}))
     assert [(7, 5, 0), (8, -5, 0)] == con.sql("FROM s WHERE t = 0").fetchall()
     assert [(7,), (8,)] * 4 == con.sql("SELECT a FROM s").fetchall()
     assert [(n,) for n in range(8)] == con.sql(

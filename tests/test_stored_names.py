@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import cqlduck
+from cqlduck.rewrite.text import columns
 from cqlduck.rewrite.text.names import RESERVED, STORED
 
 
@@ -38,13 +40,30 @@ def test_each_column_of_a_store_that_is_not_the_users_is_refused_by_name(
     assert ["x"] == [*con.streams, *con.relations]
 
 
-def test_a_query_may_call_its_columns_so(con: cqlduck.Connection) -> None:
-    con.execute("CREATE STREAM s (a INTEGER)")
-    listed = ", ".join(f"a AS {name}" for name in STORED)
-    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT {listed} FROM s [ROWS 2]")
-    con.execute(
-        f"CREATE CONTINUOUS QUERY w AS SELECT {', '.join(STORED)} FROM q WHERE _cql_seq > 0"
-    )
-    con.append("s", [(1,), (2,), (0,)], at=[1, 2, 3])
-    con.advance(4)
-    assert [(2, 2, 2)] == con.table("w").fetchall()
+@pytest.mark.parametrize("name", [*STORED, "_cql_at", '"_CQL_next"'])
+def test_what_statements_compute_is_no_name_of_a_query(con: cqlduck.Connection, name: str) -> None:
+    con.execute("CREATE RELATION r (k INTEGER, v INTEGER)")
+    body = f"SELECT k, v AS {name} FROM r ORDER BY v LIMIT 2"
+    for text in (
+        f"CREATE CONTINUOUS QUERY q AS {body}",
+        f"EXPLAIN CREATE CONTINUOUS QUERY q AS {body}",
+    ):
+        with pytest.raises(cqlduck.BindError, match=r"_\w+ is a reserved name") as caught:
+            con.execute(text)
+        assert "begin with _cql_" in str(caught.value.hint)
+        assert caught.value.column == text.index(name) + 1
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT '_cql_at' AS a /* _cql_at */ FROM r")
+
+
+def test_a_file_that_has_such_a_column_is_opened_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "some.duckdb"
+    with monkeypatch.context() as patched:
+        patched.setattr(columns, "is_reserved", lambda _: False)
+        with cqlduck.connect(path) as con:
+            con.execute("CREATE RELATION r (k INTEGER, _cql_rowid INTEGER)")
+            con.execute("CREATE RELATION s (k INTEGER)")
+    with pytest.warns(RuntimeWarning, match="the relation r has the column _cql_rowid") as caught:
+        cqlduck.connect(path).close()
+    assert len(caught) == 1

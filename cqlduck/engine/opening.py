@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from cqlduck.engine.catching_up import CatchingUp
@@ -10,6 +11,7 @@ from cqlduck.errors import DatabaseError, Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
+from cqlduck.rewrite.text.names import is_reserved
 from cqlduck.state import catalog_rows, inspection, plans, records, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import WAITS, Query
@@ -33,11 +35,25 @@ class Opening(CatchingUp):
             self.streamon.forget(name, keeps_pins=True)
         self.streamon.shown.opened()
         self.turn_waiting()
+        self._warn_of_names()
         for query in self.catalogue.queries.values():
             if query.complete_from == NOT_KNOWN:
                 planned = self.compiled[query.planned_by]
                 query.complete_from = complete_from(self.catalogue, query, planned)
         self._inspectable()
+
+    def _warn_of_names(self) -> None:
+        """Warn of columns that a file of another version has, and that nobody may name so now."""
+        for thing in self.catalogue.inputs.values():
+            names = [c.name for c in thing.columns if is_reserved(c.name)]
+            if names:
+                warnings.warn(
+                    f"the {thing.kind} {thing.name} has the column {names[0]}, which is a reserved "
+                    "name: what reads it, and changes of it, may be wrong; copy it into one with "
+                    "other names",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
     def compile(self, name: str, body: str) -> Compiled:
         """Compile a query against what is registered now.

@@ -26,6 +26,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.steps import OperatorRow
+from cqlduck.rewrite.text.queries import refuse_ours
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import ticks
 from cqlduck.state.connection import quoted
@@ -67,6 +68,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     Raises:
         Error: As `queries.create` would.
     """
+    refuse_ours(statement.body)
     system.prepare(engine, statement.body)
     proposal = _proposed(engine, statement)
     known = list(estimates.measured(engine.compiled, engine.streamon.profiler))

@@ -14,7 +14,7 @@ from cqlduck.registration.removal import leave_system, remove_input, remove_read
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.inputs import LATE_POLICIES
-from cqlduck.rewrite.text.names import CHANGED, RESERVED, STORED
+from cqlduck.rewrite.text.names import is_reserved
 from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
@@ -97,9 +97,8 @@ def _columns_of(engine: Engine, statement: CreateRelation) -> tuple[Column, ...]
     found = columns.of_query(engine.database, statement.query)
     names = [c.name.lower() for c in found]
     for name in names:
-        is_reserved = name in (*RESERVED, *STORED, *CHANGED)
-        if is_reserved or names.count(name) > 1:
-            problem = "a reserved name" if is_reserved else "there twice"
+        if is_reserved(name) or names.count(name) > 1:
+            problem = "a reserved name" if is_reserved(name) else "there twice"
             raise BindError(
                 f"the column {name} of the query is {problem}",
                 hint="write SELECT … AS something else",

@@ -22,6 +22,7 @@ from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
 from cqlduck.rewrite.text.options import DEFAULT
+from cqlduck.rewrite.text.queries import refuse_ours
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
@@ -41,6 +42,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
     """
     with engine.changing():
         engine.registering = statement.name
+        refuse_ours(statement.body)
         system.prepare(engine, statement.body)
         refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cqlduck.errors import NotSupportedError, ParseError
-from cqlduck.rewrite.text.names import CHANGED, RESERVED, STORED
+from cqlduck.rewrite.text.names import is_reserved
 from cqlduck.rewrite.text.reader import Reader
 
 RELATION_CLAUSES = ("PRIMARY KEY", "AT", "FROM")
@@ -29,7 +29,7 @@ def columns_and_key(
             key = _key(reader, kind_of, key)
         else:
             at, name = reader.offset, reader.name()
-            if name.lower() in (*RESERVED, *STORED, *CHANGED):
+            if is_reserved(name):
                 raise ParseError(
                     f"{name} is a reserved name", hint="give the column another name"
                 ).at(reader.text, at)

@@ -18,8 +18,17 @@ SYSTEM = "SysStream"
 STORED = ("_cql_seq", "_cql_enter", "_cql_leave")
 """The columns that stand beside those of a stream or relation where it is stored."""
 
-CHANGED = ("_cql_rowid", "_cql_held", "_cql_same")
-"""The columns that stand beside those of a relation where its changes are set apart."""
+OURS = "_cql_"
+"""How the names of columns begin that statements of a tick have beside those of their inputs."""
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether no column of a stream or relation may have a name.
+
+    >>> is_reserved("_TS"), is_reserved("_cql_at"), is_reserved("ts")
+    (True, True, False)
+    """
+    return name.lower() in RESERVED or name.lower().startswith(OURS)
 
 
 def reserved(name: str) -> BindError:
