@@ -173,7 +173,7 @@ class Runner:
             self.trace(sql, None)
         try:
             with Running(self.interrupts, connection):
-                connection.execute(sql)
+                connection.execute(self._parsed.statement(sql))
         except duckdb.Error as error:
             told = self._failed(error)
             if told is error:

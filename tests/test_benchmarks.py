@@ -19,6 +19,7 @@ import nexmark
 import peerrun
 import pytest
 import road
+import topk
 import windows
 from check import difference
 from data import dataset
@@ -288,6 +289,29 @@ def test_a_peer_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     data = dataset("nexmark", tmp_path / "data", 100, rate=100, cuts=[100])
     with pytest.raises(RuntimeError, match="no memory for this"):
         peerrun.run_peer("pretended", work, data, None)
+
+
+def test_top_k_and_numbers_of_the_benchmark_are_those_of_duckdb() -> None:
+    changes = topk.Changes(3000, 20)
+    there = changes.all()
+    kept = {text: topk.kept_up(text, there) for text in topk.QUERIES.values()}
+
+    def wrong() -> list[str]:
+        return [text for text, con in kept.items() if topk.differs(con, text, changes.con)]
+
+    assert not wrong()
+    for now in range(2, 5):
+        old, new = changes.drawn()
+        assert (old.num_rows, new.num_rows) == (10, 15)
+        for con in kept.values():
+            con.retract("r", old, at=now)
+            con.append("r", new, at=now)
+            con.advance(now)
+        assert not wrong()
+    changes.con.execute("UPDATE r SET v = v + 1")
+    assert wrong() == [text for name, text in topk.QUERIES.items() if name != "numbers by key"]
+    for con in kept.values():
+        con.close()
 
 
 @pytest.mark.parametrize("name", ["invariants", "tpch_report"])

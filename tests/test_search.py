@@ -111,6 +111,21 @@ def test_few_changes_find_their_groups_through_the_index(never_null, keys, optio
         assert answer == (changed if keys[-1] == "k" else {f"g{k}": m for k, m in changed.items()})
 
 
+def test_what_is_shown_is_the_form_with_the_index(con: cqlduck.Connection) -> None:
+    con.execute(BAG + sums("k", ("k",), never_null=True))
+    fill(con)
+    before = con.explain("q")
+    con.pin("search", "1", "q")
+    con.append("r", [(1, "g1", 5)], at=2)
+    con.advance(2)
+    assert "an index on key 1" in con.explain("q")
+    assert "an index on key 1" not in before
+    con.pin("search", "scan", "q")
+    con.append("r", [(1, "g1", 5)], at=3)
+    con.advance(3)
+    assert "an index on key 1" not in con.explain("q")
+
+
 @pytest.mark.parametrize("keys", [("k",), ("k", "g")])
 @pytest.mark.parametrize("never_null", [True, False])
 def test_ticks_of_several_instants_find_theirs_too(never_null, keys) -> None:
