@@ -571,6 +571,22 @@ MUTANTS: tuple[Mutant, ...] = (
          EXPLAINED + "it_lists_the_operators_that_are_then_made_dropped_or_kept"),
     ),
     *_of(
+        "rewrite/text/queries.py",
+        ("a query may name what statements compute",
+         "if is_name and token.text.lower().startswith(OURS):", "if False:",
+         "test_stored_names.py::test_what_statements_compute_is_no_name_of_a_query"),
+        ("names of ours in upper case are the user's",
+         "if is_name and token.text.lower().startswith(OURS):",
+         "if is_name and token.text.startswith(OURS):",
+         "test_stored_names.py::test_what_statements_compute_is_no_name_of_a_query"),
+    ),
+    *_of(
+        "cqlduck/engine/opening.py",
+        ("a file with a reserved column is opened in silence",
+         "        self._warn_of_names()\n", "",
+         "test_stored_names.py::test_a_file_that_has_such_a_column_is_opened_with_a_warning"),
+    ),
+    *_of(
         "cqlduck/registration/inputs.py",
         ("a stream gets late elements amended that were not stored for it",
          "policy != thing.late and AMEND in (policy, thing.late)", "False",

@@ -71,6 +71,8 @@ def refuse_ours(body: str) -> None:
         BindError: It has such a name, at its place.
         ParseError: It cannot be split into tokens.
     """
+    if OURS not in body.lower():
+        return
     for token in tokenize(body):
         is_name = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
         if is_name and token.text.lower().startswith(OURS):
