@@ -573,11 +573,10 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/text/queries.py",
         ("a query may name what statements compute",
-         "if is_name and token.text.lower().startswith(OURS):", "if False:",
+         "if name.name.lower().startswith(OURS):", "if False:",
          "test_stored_names.py::test_what_statements_compute_is_no_name_of_a_query"),
         ("names of ours in upper case are the user's",
-         "if is_name and token.text.lower().startswith(OURS):",
-         "if is_name and token.text.startswith(OURS):",
+         "if name.name.lower().startswith(OURS):", "if name.name.startswith(OURS):",
          "test_stored_names.py::test_what_statements_compute_is_no_name_of_a_query"),
     ),
     *_of(

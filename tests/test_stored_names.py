@@ -55,6 +55,53 @@ def test_what_statements_compute_is_no_name_of_a_query(con: cqlduck.Connection, 
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT '_cql_at' AS a /* _cql_at */ FROM r")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT k AS '_cql_x' FROM r",
+        "SELECT '_cql_x': k FROM r",
+        "SELECT * RENAME (k AS '_cql_x') FROM r",
+        "SELECT COLUMNS('k') AS '_cql_x' FROM r",
+        "SELECT b FROM (VALUES (1, 2)) x('_cql_x', b), r",
+        "WITH '_cql_x' AS (SELECT 1 AS a) SELECT a FROM '_cql_x', r",
+        "SELECT k FROM r AS '_cql_x'",
+        "SELECT unnest({'_cql_x': k}) FROM r",
+    ],
+)
+def test_no_query_gets_such_a_name_in_otherwise(con: cqlduck.Connection, body: str) -> None:
+    con.execute("CREATE RELATION r (k INTEGER, v INTEGER)")
+    with pytest.raises(cqlduck.BindError, match="_cql_x is a reserved name") as caught:
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+    assert caught.value.column > len("CREATE CONTINUOUS QUERY q AS ")
+    assert not con.queries
+
+
+def test_no_macro_brings_such_a_name_into_an_answer(con: cqlduck.Connection) -> None:
+    con.execute("CREATE RELATION r (k INTEGER, v INTEGER)")
+    con.execute("CREATE MACRO f() AS TABLE SELECT k AS _cql_x FROM r")
+    with pytest.raises(cqlduck.BindError, match="_cql_x is a reserved name"):
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT * FROM f()")
+    con.execute("CREATE MACRO _cql_f(a) AS a + 1")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT _cql_f(k) AS n FROM r")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE RELATION _cql_x (k INTEGER)",
+        "CREATE STREAM _CQL_x (k INTEGER)",
+        "CREATE RELATION _cql_x FROM (SELECT 1 AS a)",
+        "CREATE CONTINUOUS QUERY _cql_x AS FROM r",
+        "EXPLAIN CREATE CONTINUOUS QUERY _cql_x AS FROM r",
+    ],
+)
+def test_nothing_is_called_so(con: cqlduck.Connection, statement: str) -> None:
+    con.execute("CREATE RELATION r (k INTEGER)")
+    with pytest.raises(cqlduck.BindError, match=re.compile("_cql_x is a reserved name", re.I)):
+        con.execute(statement)
+    assert ["r"] == [*con.streams, *con.relations, *con.queries]
+
+
 def test_a_file_that_has_such_a_column_is_opened_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from cqlduck.errors import DatabaseError, Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
-from cqlduck.rewrite.text.names import is_reserved
+from cqlduck.rewrite.text.names import OURS, is_reserved, of_ours
 from cqlduck.state import catalog_rows, inspection, plans, records, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import WAITS, Query
@@ -61,7 +61,12 @@ class Opening(CatchingUp):
         Raises:
             Error: Of the family, with its place in the query.
         """
-        return self.compiler.compile(self.catalogue, name, body)
+        compiled = self.compiler.compile(self.catalogue, name, body)
+        for column in compiled.columns:
+            # a macro may have called it so
+            if column.name.lower().startswith(OURS):
+                raise of_ours(column.name).at(body, 0)
+        return compiled
 
     def recompile(self, query: Query) -> Compiled:
         """Compile a query that is registered, with the macros as they were then.

@@ -26,6 +26,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.steps import OperatorRow
+from cqlduck.rewrite.text.names import refuse_name
 from cqlduck.rewrite.text.queries import refuse_ours
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import ticks
@@ -68,6 +69,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     Raises:
         Error: As `queries.create` would.
     """
+    refuse_name(statement.name)
     refuse_ours(statement.body)
     system.prepare(engine, statement.body)
     proposal = _proposed(engine, statement)

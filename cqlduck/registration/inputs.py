@@ -14,7 +14,7 @@ from cqlduck.registration.removal import leave_system, remove_input, remove_read
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.inputs import LATE_POLICIES
-from cqlduck.rewrite.text.names import is_reserved
+from cqlduck.rewrite.text.names import is_reserved, refuse_name
 from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
@@ -42,6 +42,7 @@ def create(engine: Engine, statement: CreateStream | CreateRelation) -> bool:
     """
     with engine.changing():
         kind = "stream" if isinstance(statement, CreateStream) else "relation"
+        refuse_name(statement.name)
         if is_registered(engine, statement.name, statement.if_not_exists, kind):
             return False
         if isinstance(statement, CreateRelation) and not statement.columns:

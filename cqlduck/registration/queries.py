@@ -21,6 +21,7 @@ from cqlduck.registration.options import (
 from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
+from cqlduck.rewrite.text.names import refuse_name
 from cqlduck.rewrite.text.options import DEFAULT
 from cqlduck.rewrite.text.queries import refuse_ours
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
@@ -42,6 +43,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
     """
     with engine.changing():
         engine.registering = statement.name
+        refuse_name(statement.name)
         refuse_ours(statement.body)
         system.prepare(engine, statement.body)
         refuse_other(engine, statement)

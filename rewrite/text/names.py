@@ -31,6 +31,24 @@ def is_reserved(name: str) -> bool:
     return name.lower() in RESERVED or name.lower().startswith(OURS)
 
 
+def refuse_name(name: str) -> None:
+    """Refuse to make something that no query could name.
+
+    Raises:
+        BindError: It has a name of ours.
+    """
+    if name.lower().startswith(OURS):
+        raise of_ours(name)
+
+
+def of_ours(name: str) -> BindError:
+    """Return the error that something has a name of ours."""
+    return BindError(
+        f"{name} is a reserved name",
+        hint=f"names that begin with {OURS} are those of what cqlduck computes; choose another one",
+    )
+
+
 def reserved(name: str) -> BindError:
     """Return the error that a column of a query has a name of ours."""
     return BindError(f"{name} is a reserved name", hint=f"write {name} AS something else")

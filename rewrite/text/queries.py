@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from cqlduck.errors import BindError, Error
+from cqlduck.errors import Error
 from cqlduck.rewrite.text.cutting import (
     Scan,
     cut_operators,
@@ -22,7 +22,7 @@ from cqlduck.rewrite.text.cutting import (
     refuse_empty_names,
     refuse_unpaired,
 )
-from cqlduck.rewrite.text.names import OURS
+from cqlduck.rewrite.text.names import OURS, of_ours
 from cqlduck.rewrite.text.parsing import parse_tokens
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -65,19 +65,15 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
 
 
 def refuse_ours(body: str) -> None:
-    """Refuse a query that names a column as statements of a tick may name one of theirs.
+    """Refuse a query that names something as statements of a tick may name what they compute.
 
     Raises:
         BindError: It has such a name, at its place.
-        ParseError: It cannot be split into tokens.
+        ParseError: It is no query.
     """
     if OURS not in body.lower():
         return
-    for token in tokenize(body):
-        is_name = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-        if is_name and token.text.lower().startswith(OURS):
-            raise BindError(
-                f"{token.text} is a reserved name",
-                hint=f"names that begin with {OURS} are those of what cqlduck computes; choose "
-                "another one",
-            ).at(body, token.start)
+    for name in parse_query(body).tree.find_all(exp.Identifier):
+        if name.name.lower().startswith(OURS):
+            places = [token.start for token in tokenize(body) if token.text == name.name]
+            raise of_ours(name.name).at(body, next(iter(places), 0))
