@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.statements.filling import Filled
 from cqlduck.state import inspection, synopses
-from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.disposable import Disposable
 from cqlduck.state.filling import Limit, fill
 from cqlduck.state.registered import Query
 
@@ -39,33 +39,12 @@ class Fill:
     seconds: float
 
 
-class Caches:
-    """The caches of a database.
-
-    Args:
-        database: The database.
-        catalogue: What is registered.
-    """
-
-    def __init__(self, database: Database, catalogue: Catalogue) -> None:
-        """Know none before the database is `opened`."""
-        self.database = database
-        self.catalogue = catalogue
-        self.kept: Known = {}
-        """The caches that there are."""
-        database.participants.append(self)
+class Caches(Disposable[Synopsis]):
+    """The caches of a database, by query."""
 
     def opened(self) -> None:
         """Take note of what the database has."""
         self.kept = load(self.database)
-
-    def roll_back(self, kept: Known) -> None:
-        """Know what was known then."""
-        self.kept = kept
-
-    def of(self, query: str) -> Sequence[Synopsis]:
-        """Return the caches of a query."""
-        return self.kept.get(query, ())
 
     def prepare(
         self,
@@ -116,10 +95,6 @@ class Caches:
     def forget(self, query: str) -> None:
         """Forget a query whose synopses have been dropped."""
         self._know(query, ())
-
-    def _know(self, query: str, there: tuple[Synopsis, ...]) -> None:
-        others = {name: mine for name, mine in self.kept.items() if name != query}
-        self.kept = {**others, query: there} if there else others
 
 
 def load(database: Database) -> Known:

@@ -16,6 +16,7 @@ from cqlduck.state import listing, synopses
 from cqlduck.state.caches import Fill
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import ALIAS, Database, quoted
+from cqlduck.state.disposable import Disposable
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ Known = Mapping[str, tuple[Index, ...]]
 """The indexes that there are, by name of the query or relation."""
 
 
-class Indexes:
-    """The indexes of a database.
+class Indexes(Disposable[Index]):
+    """The indexes of a database, by query or relation.
 
     Args:
         database: The database.
@@ -54,25 +55,13 @@ class Indexes:
 
     def __init__(self, database: Database, catalogue: Catalogue) -> None:
         """Know none before the database is `opened`."""
-        self.database = database
-        self.catalogue = catalogue
-        self.kept: Known = {}
-        """The indexes that there are."""
+        super().__init__(database, catalogue)
         self._looks_up = False
-        database.participants.append(self)
 
     def opened(self) -> None:
         """Take note of what the database has."""
         self.kept = load(self.database, self.catalogue)
         self._look_up()
-
-    def roll_back(self, kept: Known) -> None:
-        """Know what was known then."""
-        self.kept = kept
-
-    def of(self, owner: str) -> Sequence[Index]:
-        """Return the indexes of a query or relation."""
-        return self.kept.get(owner, ())
 
     def prepare(self, owner: str, wanted: Sequence[Index]) -> tuple[Fill, ...]:
         """Have the indexes be there that a tick is about to use, and no others; inside of it.
@@ -112,8 +101,7 @@ class Indexes:
     def _know(self, owner: str, there: tuple[Index, ...]) -> None:
         if self.of(owner) == there:
             return
-        others = {name: mine for name, mine in self.kept.items() if name != owner}
-        self.kept = {**others, owner: there} if there else others
+        super()._know(owner, there)
         self._look_up()
 
     def _look_up(self) -> None:
