@@ -20,6 +20,7 @@ from cqlduck.streamon.points import (
     REDUCED,
     STAGED,
     STAGES,
+    STEPWISE,
     UNSTAGED,
     Facts,
 )
@@ -47,6 +48,7 @@ class Drawn(Reoptimizer):
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
             staged = [STAGED]
             staged += [REDUCED] if facts.is_reducible else []
+            staged += [STEPWISE] if facts.has_steps else []
             staged += [INTERVALS] if facts.has_intervals else []
             option = self.drawn.choice(staged)
             option = option if self.drawn.random() < often else UNSTAGED

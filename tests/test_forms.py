@@ -12,9 +12,10 @@ import pytest
 import cqlduck
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
-from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, UNSTAGED, Facts, sized
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, STEPWISE, UNSTAGED, Facts, sized
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import (
+    IDLE_FRACTION,
     LARGE_STATE_RATIO,
     LARGE_STATE_ROWS,
     MAX_STAGED_ELEMENTS,
@@ -163,18 +164,30 @@ def test_intervals_are_tried_and_stay_where_they_take_less(best: str) -> None:
 
 LARGE = LARGE_STATE_ROWS + 1
 
+LONG = 3 * (TRIALS + 1) + FIRST_LOOK // 2
+"""Ticks in which three options are tried, and some more."""
 
-def reducing(ticks: int, seconds: dict[str, float], stored: int = LARGE) -> list[str]:
-    """Let ticks take so long with each option where a state may be reduced; return what ran."""
+
+def reducing(
+    ticks: int,
+    seconds: dict[str, float],
+    stored: int = LARGE,
+    idle: float | None = None,
+    now: str = STAGED,
+) -> list[str]:
+    """Let ticks take so long with each option where a state may be reduced; return what ran.
+
+    With `idle`, so much of the time of ticks in stages is that of pipelines that find nothing.
+    """
     policy, known, ran = Stages(Budget()), Statistics(), []
-    facts = Facts(100, stored=lambda: stored, is_reducible=True)
-    now = policy.default(facts)
+    facts = Facts(100, stored=lambda: stored, is_reducible=True, has_steps=idle is not None)
     for _ in range(ticks):
         proposal = policy.propose(now, known, facts)
         option = now if proposal is None else proposal.option
         if proposal is not None and not proposal.is_trial:
             now = option
-        known.record(option, seconds[option], 0.5 if option == STAGED else None)
+        share = None if idle is None or option == STEPWISE else idle * seconds[option]
+        known.record(option, seconds[option], 0.5 if option == STAGED else None, share)
         policy.budget.ticks += seconds[option]
         ran.append(option)
     return ran
@@ -186,6 +199,25 @@ def test_a_large_state_is_reduced_where_that_takes_less(best: str) -> None:
     ran = reducing(LEARNING + FIRST_LOOK - 1, seconds)
     assert ran[:LEARNING].count(STAGED) == ran[:LEARNING].count(REDUCED) == TRIALS + 1
     assert {best} == set(ran[LEARNING:])
+
+
+@pytest.mark.parametrize("best", [STAGED, REDUCED, STEPWISE])
+@pytest.mark.parametrize("more", [-0.01, 0.01])
+def test_pipelines_are_gone_through_by_input_where_they_find_nothing(
+    best: str, more: float
+) -> None:
+    seconds = {STAGED: 1.25, REDUCED: 1.25, STEPWISE: 1.25, best: 1.0}
+    ran = reducing(LONG, seconds, idle=IDLE_FRACTION + more)
+    assert (STEPWISE in ran) == (more > 0)
+    if more > 0:
+        assert {best} == set(ran[-FIRST_LOOK // 2 :])
+
+
+def test_what_goes_input_by_input_goes_on_so() -> None:
+    """After reopening nothing is known of what pipelines find otherwise."""
+    seconds = {STAGED: 1.25, REDUCED: 1.25, STEPWISE: 1.0}
+    ran = reducing(LONG, seconds, idle=0.0, now=STEPWISE)
+    assert {STEPWISE} == {ran[0], *ran[-FIRST_LOOK // 2 :]}
 
 
 def test_a_small_state_is_not_reduced() -> None:

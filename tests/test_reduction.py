@@ -15,6 +15,7 @@ import cqlduck
 from cqlduck.rewrite.physical.form import Form
 
 REDUCING = Form(single=True, staged=True, reduces=True)
+STEPWISE = Form(single=True, staged=True, stepwise=True)
 
 CREATE = """
     CREATE RELATION r (k INTEGER, j BIGINT, d DATE, x VARCHAR, n BIGINT);
@@ -22,9 +23,9 @@ CREATE = """
 """
 
 
-def steps(con: cqlduck.Connection, name: str = "q") -> str:
-    """Return the statements of a query in the form that reduces states."""
-    return "\n".join(step.sql for step in con.engine.compiled[name].steps.of(REDUCING))
+def steps(con: cqlduck.Connection, name: str = "q", form: Form = REDUCING) -> str:
+    """Return the statements of a query in a form."""
+    return "\n".join(step.sql for step in con.engine.compiled[name].steps.of(form))
 
 
 def reduced_by(sql: str) -> list[str]:
@@ -72,6 +73,75 @@ def test_a_later_input_is_reduced_by_the_keys_of_the_delta() -> None:
         assert reduced_by(steps(con)) == ["r.j", "r.k", "s.j", "s.k"]
 
 
+CHAIN = "SELECT v FROM u, r, s WHERE u.k = r.k AND r.k = s.k AND u.v = s.j"
+
+
+def test_input_by_input_a_state_is_reduced_by_the_combinations_so_far() -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"""{CREATE}
+            CREATE RELATION u (k INTEGER, v BIGINT);
+            CREATE CONTINUOUS QUERY q AS {CHAIN};
+        """)
+        # neither u nor r alone has both columns
+        assert reduced_by(steps(con)) == []
+        step = r'"([\w.]+)" IN \(\s*SELECT\s+"([\w.]+)"\s+FROM temp\."_cql_step'
+        found = re.findall(step, steps(con, form=STEPWISE))
+        assert {("s.k", "r.k"), ("s.j", "u.v")} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "has"),
+    [
+        (CHAIN, True),
+        ("SELECT v FROM u, r WHERE u.k = r.k", False),
+        ("SELECT v FROM u, r WHERE u.k = r.k AND EXISTS (FROM s WHERE s.k = u.v)", True),
+        ("SELECT sum(v) AS v FROM u GROUP BY k", False),
+    ],
+)
+def test_which_joins_have_pipelines_of_several_steps(query: str, has: bool) -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"""{CREATE}
+            CREATE RELATION u (k INTEGER, v BIGINT);
+            CREATE CONTINUOUS QUERY q AS {query};
+        """)
+        assert con.engine.compiled["q"].steps.has_steps(STEPWISE) == has
+
+
+def test_a_pipeline_stops_where_nothing_is_left() -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"""{CREATE}
+            CREATE RELATION u (k INTEGER, v BIGINT);
+            CREATE CONTINUOUS QUERY q AS SELECT v FROM u, r, s WHERE u.k = r.k AND r.j = s.j;
+        """)
+        con.pin("stages", "stepwise")
+        con.append("r", [(1, 1, None, None, 0)], at=1)
+        con.append("s", [(0, 1, None, None, 0)], at=1)
+        con.append("u", [(1, 7)], at=1)
+        con.advance(1)
+        ran: list[str] = []
+        con.engine.database.trace = lambda sql, _: ran.append(sql)
+        for at, k in enumerate((2, 3, 1), 2):
+            ran.clear()
+            con.append("u", [(k, 8)], at=at)
+            con.advance(at)
+            # r has no tuple with k = 2 or 3, so s is not looked at
+            assert any(sql.startswith('INSERT INTO temp."_cql_delta_q') for sql in ran) == (k == 1)
+            assert any("_cql_step_q" in sql for sql in ran)
+        assert sorted(con.table("q").fetchall()) == [(7,), (8,)]
+
+
+def test_each_part_of_a_pipeline_has_steps_of_its_own() -> None:
+    """A condition that may raise cuts a pipeline in two."""
+    with cqlduck.connect() as con:
+        con.execute(f"""{CREATE}
+            CREATE RELATION u (k INTEGER, v BIGINT);
+            CREATE CONTINUOUS QUERY q AS
+                SELECT v FROM u, r, s WHERE 6 // u.k = r.k AND r.j = s.j;
+        """)
+        made = re.findall(r'TABLE temp\."(_cql_step_\w+)"', steps(con, form=STEPWISE))
+        assert len(made) == len(set(made)) > 3
+
+
 def test_where_no_partner_is_null_exists_meets_by_an_equality() -> None:
     """DuckDB finds few rows of many by = alone."""
     with cqlduck.connect() as con:
@@ -96,6 +166,8 @@ QUERIES = (
     "SELECT r.n, s.n AS m FROM r LEFT JOIN s ON r.k = s.k AND r.j = s.j",
     "SELECT a.n, b.n AS m FROM r AS a, r AS b, s WHERE a.k = s.k AND a.j = s.j AND b.k = a.k "
     "AND b.d = s.d",
+    "SELECT a.n, b.n AS m, c.n AS l FROM r AS a, r AS b, s AS c WHERE a.k = b.j AND b.k = c.k "
+    "AND a.j = c.j AND 6 // c.k > 2",
     "SELECT r.n, t.c FROM r JOIN (SELECT k, j, count(*) AS c FROM s GROUP BY k, j) AS t "
     "USING (k, j)",
 )
@@ -108,7 +180,9 @@ change = st.tuples(st.sampled_from("rs"), st.booleans(), row)
 @given(
     query=st.sampled_from(QUERIES),
     ticks=st.lists(st.lists(change, max_size=6), min_size=1, max_size=6),
-    options=st.lists(st.sampled_from(["reduced", "staged", "whole"]), min_size=6, max_size=6),
+    options=st.lists(
+        st.sampled_from(["reduced", "stepwise", "staged", "whole"]), min_size=6, max_size=6
+    ),
 )
 @settings(deadline=None, max_examples=fewer_in_ci(settings.default.max_examples))
 def test_a_reduced_state_gives_the_same(query: str, ticks: Any, options: list[str]) -> None:

@@ -165,7 +165,12 @@ class Executor:
         self._profile(point)
 
     def measured(
-        self, point: Point, option: str, seconds: float, avoidable: float | None = None
+        self,
+        point: Point,
+        option: str,
+        seconds: float,
+        avoidable: float | None = None,
+        idle: float | None = None,
     ) -> None:
         """Take note of a tick at a point whose options are tried.
 
@@ -174,10 +179,11 @@ class Executor:
             option: What ran.
             seconds: How long the tick took.
             avoidable: How much of that another option may save at most, or None if nobody knows.
+            idle: How much of that pipelines took which found nothing, or None if nobody knows.
         """
         known, standing = self.profiler.statistics(point), self.standing(point)
         usual = None if standing is None else known.median(standing)
-        known.record(option, seconds, avoidable)
+        known.record(option, seconds, avoidable, idle)
         if option == standing:
             self.ledger.ran(point, 1)
         else:

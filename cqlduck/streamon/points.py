@@ -19,7 +19,8 @@ STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 ORDERING, CACHING = "ordering", "caching"
 ANSWER = "answer"
 
-STAGED, REDUCED, INTERVALS, UNSTAGED = "staged", "reduced", "intervals", "whole"
+STAGED, REDUCED, STEPWISE = "staged", "reduced", "stepwise"
+INTERVALS, UNSTAGED = "intervals", "whole"
 ONE, ALL = "one", "all"
 AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
@@ -80,10 +81,12 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             STAGES,
             "query",
-            (STAGED, UNSTAGED, REDUCED, INTERVALS),
+            (STAGED, UNSTAGED, REDUCED, STEPWISE, INTERVALS),
             "whether deltas are materialized in a temporary table before they meet a state; with "
             "reduced a state that they meet by several columns is reduced by the values of each, "
-            "with intervals what an aggregate has of comparisons is summed up between their bounds",
+            "with stepwise each input of a join is met in a statement of its own until nothing is "
+            "left, with intervals what an aggregate has of comparisons is summed up between their "
+            "bounds",
         ),
         Kind(
             THREADS,
@@ -199,6 +202,7 @@ class Facts:
         refuses: Says whether what does not stand at a point of two options cannot be had.
         is_single: Whether the tick has one instant.
         is_reducible: Whether states may be reduced by the keys of stages.
+        has_steps: Whether pipelines of joins have several steps.
         has_intervals: Whether what meets bounds of a relation may be summed up by interval.
     """
 
@@ -210,6 +214,7 @@ class Facts:
     refuses: Callable[[], bool] = bool
     is_single: bool = False
     is_reducible: bool = False
+    has_steps: bool = False
     has_intervals: bool = False
 
 

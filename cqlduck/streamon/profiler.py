@@ -49,11 +49,13 @@ class Statistics:
         seconds: Of each option what the last ticks with it took.
         warm: The options that have run: what they run first is parsed then, and does not count.
         avoidable: Of the last ticks the share of their time that another option may save at most.
+        idle: Of the last ticks the share of their time that pipelines took which found nothing.
     """
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
     avoidable: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
+    idle: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
 
     def runs(self, option: str) -> int:
         """Return how many of the last ticks with an option count."""
@@ -64,18 +66,27 @@ class Statistics:
         known = self.seconds.get(option)
         return statistics.median(known) if known else None
 
-    def record(self, option: str, seconds: float, avoidable: float | None = None) -> None:
+    def record(
+        self,
+        option: str,
+        seconds: float,
+        avoidable: float | None = None,
+        idle: float | None = None,
+    ) -> None:
         """Record a tick.
 
         Args:
             option: What ran.
             seconds: How long it took.
             avoidable: How much of that another option may save at most, or None if nobody knows.
+            idle: How much of that pipelines took which found nothing, or None if nobody knows.
         """
         if option in self.warm or self._is_slow(option, seconds):
             self.seconds.setdefault(option, deque(maxlen=MEASURED_TICKS)).append(seconds)
         if option in self.warm and avoidable is not None:
             self.avoidable.append(avoidable / max(seconds, 1e-9))
+        if option in self.warm and idle is not None:
+            self.idle.append(idle / max(seconds, 1e-9))
         self.warm.add(option)
 
     def _is_slow(self, option: str, seconds: float) -> bool:

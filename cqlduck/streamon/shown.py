@@ -16,7 +16,7 @@ from cqlduck.state import choices, plans
 from cqlduck.state.connection import Database
 from cqlduck.streamon import points
 from cqlduck.streamon.executor import Choices, Executor
-from cqlduck.streamon.points import INTERVALS, REDUCED, STAGES, Facts
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGES, STEPWISE, Facts
 from cqlduck.streamon.stages import form_of
 
 SINGLE = replace(FIRST, single=True)
@@ -118,12 +118,17 @@ class Shown:
 
     def _form(self, query: str, option: str, *, single: bool) -> Form:
         compiled, asked = self._compiled.get(query.lower()), Form(single, staged=True)
+        is_plain = option not in (REDUCED, STEPWISE, INTERVALS)
         # to know it takes to read the statements
-        if option not in (REDUCED, INTERVALS) or compiled is None or not compiled.steps.has(asked):
+        if is_plain or compiled is None or not compiled.steps.has(asked):
             return form_of(option, single, Facts())
         steps = compiled.steps
-        reducible, intervals = steps.is_reducible(asked), steps.has_intervals(asked)
-        return form_of(option, single, Facts(is_reducible=reducible, has_intervals=intervals))
+        facts = Facts(
+            is_reducible=steps.is_reducible(asked),
+            has_steps=steps.has_steps(asked),
+            has_intervals=steps.has_intervals(asked),
+        )
+        return form_of(option, single, facts)
 
     def _standing(self) -> dict[str, InForce]:
         """Return what stands at sites, of queries in which some is no default."""

@@ -4,11 +4,12 @@ The better option depends on the number of elements in a tick and on the size of
 are tried (`trials`), separately for ticks of different sizes. Stages come first, because they never
 cost much: the other option can save no more than the time of their statements. If that time was a
 small part of some ticks, the other option is not tried. Nor is it tried if a single scan of the
-state would cost more than stages can over many ticks: there the other option that is tried is to
+state would cost more than stages can over many ticks: there the other options that are tried are to
 reduce the state first (`cqlduck.rewrite.operators.reduction`), where a join meets it by several
-columns. Where an aggregate sums up what meets the bounds of a relation, the other option is to do
-so by interval (`cqlduck.rewrite.operators.intervals`), whatever stages take. Large ticks, or ticks
-of unknown size, have no stages, except for a query's first tick.
+columns, and to go through pipelines input by input (`cqlduck.rewrite.operators.join`), where some
+took time and found nothing. Where an aggregate sums up what meets the bounds of a relation, the
+other option is to do so by interval (`cqlduck.rewrite.operators.intervals`), whatever stages take.
+Large ticks, or ticks of unknown size, have no stages, except for a query's first tick.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, UNSTAGED, Facts
+from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, STEPWISE, UNSTAGED, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import TRIALS, Proposal, Trials
@@ -28,6 +29,9 @@ MAX_STAGED_ELEMENTS = 400_000
 
 NEGLIGIBLE_FRACTION = 0.15
 """Which part of a tick stages take at most to be left as they are."""
+
+IDLE_FRACTION = 0.1
+"""Which part of a tick pipelines that find nothing take at least to go through them by input."""
 
 LARGE_STATE_ROWS, LARGE_STATE_RATIO = 500_000, 1000
 """Of more rows than this, and than so many times the elements, a state is too large for a trial.
@@ -50,6 +54,7 @@ class Stages(Policy):
     budget: Budget
     _trials: Trials | None = None
     _is_large: bool = False
+    _ends_early: bool = False
     _left: int = 0
 
     def default(self, facts: Facts) -> str:
@@ -63,8 +68,8 @@ class Stages(Policy):
         if facts.elements is None or facts.elements > MAX_STAGED_ELEMENTS:
             return None
         if facts.has_intervals:
-            return self._tried(INTERVALS, now, known)
-        if not facts.is_reducible and self._is_negligible(now, known):
+            return self._tried((INTERVALS,), now, known)
+        if not (facts.is_reducible or facts.has_steps) and self._is_negligible(now, known):
             return None
         if self._left == 0:
             least = max(LARGE_STATE_ROWS, LARGE_STATE_RATIO * facts.elements)
@@ -73,10 +78,19 @@ class Stages(Policy):
         self._left -= 1
         if not self._is_large:
             # of a small state there is little that could be left out
-            return None if self._is_negligible(now, known) else self._tried(UNSTAGED, now, known)
+            return None if self._is_negligible(now, known) else self._tried((UNSTAGED,), now, known)
         if now == UNSTAGED:
             return Proposal(STAGED, reason="a few elements meet a large state")
-        return self._tried(REDUCED, now, known) if facts.is_reducible else None
+        others: tuple[str, ...] = (REDUCED,) if facts.is_reducible else ()
+        others += (STEPWISE,) if self._may_end_early(now, known, facts) else ()
+        return self._tried(others, now, known) if others or now != STAGED else None
+
+    def _may_end_early(self, now: str, known: Statistics, facts: Facts) -> bool:
+        """Return whether pipelines of several steps were seen to find nothing, now or before."""
+        shares = known.idle
+        is_seen = len(shares) == TRIALS and statistics.median(shares) >= IDLE_FRACTION
+        self._ends_early |= is_seen or now == STEPWISE
+        return facts.has_steps and self._ends_early
 
     def _is_negligible(self, now: str, known: Statistics) -> bool:
         """Return whether stages take so little that there is nothing to learn, as far as known."""
@@ -85,9 +99,9 @@ class Stages(Policy):
         shares = known.avoidable
         return len(shares) < TRIALS or statistics.median(shares) < NEGLIGIBLE_FRACTION
 
-    def _tried(self, other: str, now: str, known: Statistics) -> Proposal | None:
-        """Return what the trials of stages and another option propose."""
-        options = STAGED, other
+    def _tried(self, others: tuple[str, ...], now: str, known: Statistics) -> Proposal | None:
+        """Return what the trials of stages and other options propose."""
+        options = STAGED, *others
         if now not in options:
             return Proposal(STAGED, reason="the state has become larger or smaller")
         if self._trials is None or self._trials.options != options:
@@ -104,12 +118,15 @@ def form_of(option: str, single: bool, facts: Facts) -> Form:
         facts: What is known of them.
     """
     reduces = option == REDUCED and facts.is_reducible
+    stepwise = option == STEPWISE and facts.has_steps
     intervals = option == INTERVALS and facts.has_intervals
-    return Form(single, staged=option != UNSTAGED, reduces=reduces, intervals=intervals)
+    return Form(single, option != UNSTAGED, reduces, stepwise, intervals)
 
 
 def option_in(form: Form) -> str:
     """Return the option with which ticks have a form."""
     if form.intervals:
         return INTERVALS
+    if form.stepwise:
+        return STEPWISE
     return REDUCED if form.reduces else STAGED if form.staged else UNSTAGED

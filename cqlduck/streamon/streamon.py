@@ -172,6 +172,7 @@ class StreaMon:
             facts = replace(
                 facts,
                 is_reducible=compiled.steps.is_reducible(asked),
+                has_steps=compiled.steps.has_steps(asked),
                 has_intervals=compiled.steps.has_intervals(asked),
             )
             form = form_of(self.executor.choose(point, facts, query.frontier), single, facts)
@@ -215,7 +216,7 @@ class StreaMon:
         """
         started = time.perf_counter()
         steps = compiled.steps.written[chosen.form]
-        avoidable = None
+        avoidable = idle = None
         seconds -= sum(profiled.seconds for profiled in ran.profiles) + ran.filling
         self.budget.looking += ran.filling
         if ran.steps:
@@ -236,7 +237,13 @@ class StreaMon:
                     for step, one in zip(steps, ran.steps, strict=True)
                     if step.is_stage and not step.is_sure
                 )
-            self.executor.measured(chosen.stages, option, seconds, avoidable)
+                if not chosen.form.stepwise:
+                    idle = sum(
+                        one.seconds
+                        for step, one in zip(steps, ran.steps, strict=True)
+                        if step.has_steps and not one.rows
+                    )
+            self.executor.measured(chosen.stages, option, seconds, avoidable, idle)
             self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         if ran.rows or chosen.facts.elements:
             option = option_of(is_anew=query.is_anew)

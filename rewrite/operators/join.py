@@ -8,6 +8,11 @@ tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the pr
 weights. Each term is written as a pipeline (`pipelines`); in a small tick each is a step of its
 own, which does not run if its input did not change. Time predicates (`time_predicates`) may remove
 terms: if one input is always the latest, its term suffices, with all lifetimes that touch the tick.
+
+In the form `stepwise` each input of a pipeline is met in a statement of its own, over a temporary
+table of the combinations so far (the left-hand sides above), and the pipeline stops where there are
+none. A statement takes one to three milliseconds to plan besides, so this pays where pipelines
+seldom come to their end: where what changes meets few tuples that pass their conditions.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ from cqlduck.rewrite.relalg.elements import (
     lifetimes_to_elements,
     named,
     references,
+    temp_table,
 )
 
 
@@ -57,7 +63,7 @@ class Combinations(Operator[Join]):
         """Yield what each pipeline gives."""
         for pipe in pipelines.of(self.writer.clock, self.node):
             node, ordered = self._seen(pipe)
-            for arm in pipelines.arms(node):
+            for number, arm in enumerate(pipelines.arms(node), 1):
                 legs = {place: self.of_input(node, ordered, place) for place in ordered.order}
                 yield pipelines.nested(
                     node,
@@ -65,8 +71,13 @@ class Combinations(Operator[Join]):
                     arm,
                     legs,
                     self._arranged,
-                    reduces=self.writer.form.reduces,
+                    reduces=self.writer.form.reduces or self.writer.form.stepwise,
+                    keep=self._keep(pipe, number),
                 )
+
+    def _keep(self, pipe: Pipeline, arm: int) -> pipelines.Keep | None:
+        """Return what keeps the steps of a part of a pipeline, if they are statements."""
+        return None
 
     def _seen(self, pipe: Pipeline) -> tuple[Join, Pipeline]:
         """Return the join as a pipeline sees it, and that in the order that is chosen.
@@ -143,10 +154,27 @@ class Pipelines(StoredCombinations):
     def keep(self) -> None:
         """Gather the combinations that begin or end in the tick, pipeline by pipeline."""
         parts = [rows.query() for rows in self._pipelines()]
-        if id(self.node) in self.writer.place.banded:
-            for part in parts:
+        for part in parts:
+            if id(self.node) in self.writer.place.banded:
                 intervals.mark(part)
+            if len(self.node.inputs) > 2:
+                pipelines.mark(part)
         self.writer.gather(self.node, parts, "combinations that begin or end")
+
+    def _keep(self, pipe: Pipeline, arm: int) -> pipelines.Keep | None:
+        """Return what keeps each step in a temporary table, where each is a statement."""
+        writer = self.writer
+        if not writer.form.stepwise:
+            return None
+
+        def keep(step: int, rows: Rows) -> Rows:
+            names = rows.names
+            assert names is not None
+            table = f"_cql_step_{writer.instance(self.node)}_{pipe.changed + 1}_{arm}_{step}"
+            writer.keep(self.node, table, rows.query(), "the combinations so far")
+            return Rows.of(temp_table(table), names)
+
+        return keep
 
 
 class Unsettled(Pipelines):

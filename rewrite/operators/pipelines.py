@@ -30,10 +30,11 @@ from cqlduck.rewrite.operators import reduction, time_predicates
 from cqlduck.rewrite.plan import (
     Join,
     guards,
+    orders,
     properties,
 )
 from cqlduck.rewrite.plan.join_graph import join_graph, mask_of, owners, places
-from cqlduck.rewrite.plan.orders import ORDER, Order, Site, mark
+from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.plan.raising import can_raise, parts, under_try
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg import Rows, joined
@@ -238,6 +239,23 @@ def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
     return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
 
 
+_MARK = "pipeline"
+
+
+def mark(part: exp.Expr) -> None:
+    """Mark a statement as a pipeline of several steps, which may be statements of their own."""
+    part.meta[_MARK] = True
+
+
+def is_marked(tree: exp.Expr) -> bool:
+    """Return whether a statement is such a pipeline."""
+    return any(_MARK in node.meta for node in tree.walk())
+
+
+Keep = Callable[[int, Rows], Rows]
+"""Keeps what a step of a pipeline gives, by its number, in a temporary table; returns its rows."""
+
+
 def nested(
     node: Join,
     pipe: Pipeline,
@@ -246,6 +264,7 @@ def nested(
     arranged: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]] = tuple,
     *,
     reduces: bool = False,
+    keep: Keep | None = None,
 ) -> Rows:
     """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
 
@@ -256,6 +275,7 @@ def nested(
         legs: By place, the lifetimes of each input that it meets.
         arranged: Puts conditions whose order is chosen in order.
         reduces: Whether states are reduced by the keys of the delta (`reduction`).
+        keep: Keeps what a step gives, which is a delta for the next one then; None nests them.
     """
     whose = owners(node)
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
@@ -264,7 +284,7 @@ def nested(
     rows, name = legs[pipe.changed], f"i{pipe.changed}"
     delta = rows.table
     has_end = not properties(node.inputs[pipe.changed]).never_expires
-    met = {pipe.changed}
+    met, of_delta = {pipe.changed}, {pipe.changed}
     for step, place in enumerate(pipe.order[1:], 1):
         met.add(place)
         plan, other = node.inputs[place], f"i{place}"
@@ -284,30 +304,43 @@ def nested(
                 conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
         read = {c.name for condition in later for c in nodes(condition, exp.Column)}
         listed = [n for n, owner in whose.items() if owner in met and n in read | shown]
-        enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
         ending = [table for table, has in ((name, has_end), (other, ends)) if has]
-        weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
-        leg = legs[place]
-        by = () if delta is None else reduction.keys(ready, types, whose, pipe.changed, place)
+        leg, weight = legs[place], _weight(pipe, name, other)
+        by = () if delta is None else reduction.keys(ready, types, whose, of_delta, place)
         if delta is not None and len(by) > 1 and reduction.reads_state(leg):
             reduction.mark(weight)
             leg = reduction.reduced(leg, delta, by) if reduces else leg
-        if pipe.site is not None:
-            mark(weight, pipe.site)
-        if pipe.join is not None:
-            mark(enter, pipe.join)
         rows = joined(
             {name: rows, other: leg},
             [
                 *(qualified(other if column in mine else name, column) for column in listed),
-                named(enter, ENTER),
+                named(_greatest_enter(pipe, name, other), ENTER),
                 named(_least_leave(ending), LEAVE),
                 named(weight, WEIGHT),
             ],
             conditions,
         )
+        if keep is not None and place != pipe.order[-1]:
+            rows, of_delta = keep(step, rows), set(met)
+            delta = rows.table
         name, has_end = f"step{step}", has_end or ends
     return rows
+
+
+def _weight(pipe: Pipeline, one: str, other: str) -> exp.Expr:
+    """Return the weight of a combination of two, marked with where its order is chosen."""
+    weight = exp.Mul(this=qualified(one, WEIGHT), expression=qualified(other, WEIGHT))
+    if pipe.site is not None:
+        orders.mark(weight, pipe.site)
+    return weight
+
+
+def _greatest_enter(pipe: Pipeline, one: str, other: str) -> exp.Expr:
+    """Return where a combination of two begins, marked with where its caches are chosen."""
+    enter = greatest(qualified(one, ENTER), qualified(other, ENTER))
+    if pipe.join is not None:
+        orders.mark(enter, pipe.join)
+    return enter
 
 
 def _least_leave(tables: Sequence[str]) -> exp.Expr:

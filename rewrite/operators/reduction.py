@@ -2,6 +2,8 @@
 
     ΔR ⋈ S  =  ΔR ⋈ (S ⋉ π_k₁ ΔR ⋉ … ⋉ π_kₙ ΔR)        k₁ … kₙ: the columns of the equalities
 
+ΔR is what changes of an input, or in the form `stepwise` all combinations of it so far.
+
 A scan of DuckDB (release 2.0) leaves out what the other side of a join has no partner for, but only
 where that join has one equality: of several it knows the least and the greatest value of each, and
 of `IS NOT DISTINCT FROM` nothing. So a few tuples that meet a large state by two columns have all
@@ -12,7 +14,7 @@ are work besides: so whether states are reduced is an option of the point `stage
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from sqlglot import exp
 
@@ -34,23 +36,24 @@ def keys(
     conditions: Iterable[exp.Expr],
     types: Mapping[str, str],
     whose: Mapping[str, int],
-    changed: int,
+    delta: Set[int],
     met: int,
 ) -> Keys:
-    """Return the columns by which the delta of an input meets another input.
+    """Return the columns by which a delta meets another input.
 
     Args:
         conditions: Conditions that all combinations meet.
         types: The types of columns.
         whose: The places of the inputs that have them.
-        changed: The place of the input that changes.
+        delta: The places of the inputs of which the delta has columns.
         met: The place of the one that is met.
     """
     found: dict[str, str] = {}
     for condition in conditions:
-        by_place = {whose.get(side.name): side.name for side in sides_of(condition)}
-        if by_place.keys() == {changed, met}:
-            mine, theirs = by_place[changed], by_place[met]
+        sides = {whose.get(side.name): side.name for side in sides_of(condition)}
+        theirs = sides.pop(met, None)
+        if theirs is not None and sides.keys() and sides.keys() <= delta:
+            (mine,) = sides.values()
             if types[mine] == types[theirs] and types[mine] in SCANNED:
                 found[mine] = theirs
     return tuple(found.items())

@@ -31,6 +31,8 @@ class Form:
         staged: Whether what meets a state is kept in a temporary table first.
         reduces: Whether by the keys of that a state is reduced, where it is met by several
             (`operators.reduction`).
+        stepwise: Whether each input of a pipeline is met in a statement of its own, and a state
+            that it meets by several keys is reduced by those of what is left (`operators.join`).
         intervals: Whether what is staged and meets bounds of a relation is summed up by interval
             (`operators.intervals`).
         orders: The orders that are chosen, of filters and of pipelines of joins.
@@ -41,6 +43,7 @@ class Form:
     single: bool = False
     staged: bool = False
     reduces: bool = False
+    stepwise: bool = False
     intervals: bool = False
     orders: Orders = ()
     caches: Caches = ()
@@ -53,6 +56,8 @@ class Form:
         'a tick of one instant, in stages'
         >>> str(Form(staged=True, reduces=True))
         'a tick of instants, in stages that reduce states'
+        >>> str(Form(staged=True, stepwise=True))
+        'a tick of instants, in stages, input by input'
         >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
         >>> str(Form(caches=((1, (((0, 2), None),)),)))
@@ -62,6 +67,7 @@ class Form:
         """
         notes = [", in stages"] if self.staged else []
         notes += [" that reduce states"] if self.reduces else []
+        notes += [", input by input"] if self.stepwise else []
         notes += [" by interval"] if self.intervals else []
         for site, order in self.orders:
             places = " ".join(str(place + 1) for place in order)

@@ -113,9 +113,13 @@ def _shows_last_row(node: RowWindow, place: Place) -> bool:
     return is_last_row(node) and id(node) not in place.framed
 
 
-def _is_stepwise(node: Join, place: Place) -> bool:
+def _has_pipelines(node: Join, place: Place) -> bool:
     # in a large tick all inputs change, and the combinations are many
     return place.form.staged and len(list(pipelines_of(place.clock, node))) > 1
+
+
+def _has_steps(node: Join, place: Place) -> bool:
+    return place.form.stepwise and len(node.inputs) > 2
 
 
 def _is_banded(node: Join, place: Place) -> bool:
@@ -155,7 +159,8 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     ),
     Join: (
         Alternative(Unsettled, _is_banded, "an aggregate sums up its pairs by interval"),
-        Alternative(Pipelines, _is_stepwise, "stages, and several inputs change"),
+        Alternative(Pipelines, _has_pipelines, "stages, and several inputs change"),
+        Alternative(Pipelines, _has_steps, "each input is met in a statement of its own"),
         Alternative(StoredCombinations, _is_read_by_several, "several operators read it"),
         Alternative(StoredCombinations, _may_be_cut_short, "it may raise, below other conditions"),
         Alternative(Combinations),
@@ -249,7 +254,7 @@ def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
             ):
                 found = bands(node, place.readers)
                 place.banded |= {
-                    id(band.join): band for band in found if _is_stepwise(band.join, place)
+                    id(band.join): band for band in found if _has_pipelines(band.join, place)
                 }
     return place
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import explain
-from cqlduck.rewrite.operators import intervals, reduction
+from cqlduck.rewrite.operators import intervals, pipelines, reduction
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.emptiness import Needs, needs
@@ -38,8 +38,9 @@ class Step:
     into their log (columns, `_ts` and `_weight`), `passing` says how these are arrivals of a
     stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so, `is_reducible` that a
-    state which it reads may be reduced, `has_intervals` that it makes pairs which can be summed up
-    by interval. `shared` is what need not be made again in a tick, by whatever query. `makes` is
+    state which it reads may be reduced, `has_steps` that it is a pipeline whose steps may be
+    statements of their own, `has_intervals` that it makes pairs which can be summed up by interval.
+    `shared` is what need not be made again in a tick, by whatever query. `makes` is
     the temporary table that it makes or adds to, `is_new` says which. It
     `needs` a row in one of each of these sets of temporary tables, or it does nothing, or makes an
     empty table; so it does while all inputs of `unless`, if there are any, are quiet. `sites` are
@@ -57,6 +58,7 @@ class Step:
     is_stage: bool = False
     is_sure: bool = False
     is_reducible: bool = False
+    has_steps: bool = False
     has_intervals: bool = False
     shared: Reusable | None = None
     makes: str | None = None
@@ -212,6 +214,10 @@ class Steps:
         """Return whether states that the stages of a form meet may be reduced."""
         return any(step.is_reducible for step in self.of(_plainly(form)))
 
+    def has_steps(self, form: Form) -> bool:
+        """Return whether pipelines of a form with stages have several steps."""
+        return any(step.has_steps for step in self.of(_plainly(form)))
+
     def has_intervals(self, form: Form) -> bool:
         """Return whether stages of a form make pairs that can be summed up by interval."""
         return any(step.has_intervals for step in self.of(_plainly(form)))
@@ -239,7 +245,7 @@ class OperatorRow:
 
 def _plainly(form: Form) -> Form:
     """Return a form with stages, and with nothing that can be chosen besides."""
-    return replace(form, staged=True, reduces=False, intervals=False)
+    return replace(form, staged=True, reduces=False, stepwise=False, intervals=False)
 
 
 def is_net(plan: Plan, writer: Writer) -> bool:
@@ -282,6 +288,7 @@ def _step(statement: Statement) -> Step:
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
         is_reducible=reduction.is_marked(tree),
+        has_steps=pipelines.is_marked(tree),
         has_intervals=intervals.is_marked(tree),
         shared=statement.shared,
         makes=_made(tree),

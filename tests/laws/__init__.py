@@ -8,7 +8,7 @@ writes over named inputs. The head has a key a line, and what belongs to it inde
     -- node: the node of the plan, over the inputs by name (`plans`)
     -- means: SQL over {input} or {stream Window()}, for `reference`; optional
     -- asks: elements; or some of elements, lives, standing, alive, rows, answer
-    -- form: single, staged, reduces, intervals, or nothing for none; optional
+    -- form: single, staged, reduces, stepwise, intervals, or nothing for none; optional
     -- hides: kinds or purposes of statements that another block shows; optional
     -- l(k INTEGER, v BIGINT) has_unit_weights:
     --   1..4: (1, 2) (NULL, 3)

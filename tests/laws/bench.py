@@ -111,7 +111,7 @@ def _may_answer(operator: Operator[Plan], name: str) -> bool:
 
 def form_of(law: Law) -> Form:
     """Return the form of ticks for which a block's statements are."""
-    names = ("single", "staged", "reduces", "intervals")
+    names = ("single", "staged", "reduces", "stepwise", "intervals")
     return Form(**{name: name in law.form for name in names}) if law.form else UNSTAGED
 
 

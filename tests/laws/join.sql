@@ -329,3 +329,110 @@ CROSS JOIN (
 ) AS i0
 WHERE
   i0.k = i1.j AND i0.a = i1.b AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_leave;
+
+-- law: input by input: each step is kept, and by the keys of it what is met next is reduced
+-- operator: Pipelines
+-- form: staged, stepwise
+-- node: Join(l, m, r, "k = i", "c = j", "a = b", shown=("a", "i", "b"))
+-- means: SELECT a, i, b FROM {l} JOIN {m} ON k = i JOIN {r} ON c = j AND a = b
+-- asks: lives
+-- hides: what begins or ends, an empty table
+-- l(a INTEGER, k INTEGER):
+--   0..4: (1, 1); 1..3: 2(2, 1); 3..8: (2, NULL); 4..6: (1, 1) 2(2, 2); 8..9: (2, 1)
+--   2: (2, 2); 6: -(2, 2); 0..: 2(2, 1) (1, 3) (1, 1); 7..: 2(1, 1)
+-- m(i INTEGER, c INTEGER):
+--   0..: 2(1, 1); 4..6: 2(1, 2); 7..8: 3(1, 1); 0..1: (1, 1)
+--   0..5: (2, 2); 3: 2(2, 1); 8: -(2, 1); 2..6: (NULL, 1)
+-- r(j INTEGER, b INTEGER):
+--   0..2: (1, 1); 2..7: (1, 2); 6..7: 2(1, 1); 9: 3(1, 2); 3..6: 3(2, 2)
+--   0..: (NULL, 2) (2, 1) (1, 2); 4..9: (3, 1); 5..8: 2(2, 2)
+-- ticks: 2, 3, 10
+-- gives:
+--   0: 6(1, 1, 1) 6(2, 1, 2)
+--   1: -2(1, 1, 1) 2(2, 1, 2)
+--   2: -4(1, 1, 1) 8(2, 1, 2)
+--   3: -8(2, 1, 2) 7(2, 2, 2)
+--   4: 4(1, 1, 1) 12(2, 1, 2) 14(2, 2, 2)
+--   5: 8(2, 1, 2) -9(2, 2, 2)
+--   6: -20(2, 1, 2) -12(2, 2, 2)
+--   7: -4(1, 1, 1) 2(2, 1, 2)
+--   8: -4(2, 1, 2)
+--   9: 10(2, 1, 2)
+-- same, what stands through the tick overlaps all that begins or ends in it:
+--   the combinations so far: without i1._cql_enter < i0._cql_leave 2
+--   the combinations so far: without i0._cql_enter < i1._cql_leave 2
+--   the combinations so far: i1._cql_enter < i0._cql_leave -> i1._cql_enter <= i0._cql_leave 2
+--   the combinations so far: i0._cql_enter < i1._cql_leave -> i0._cql_enter <= i1._cql_leave 2
+--   the combinations so far: without i2._cql_enter < i0._cql_leave
+--   the combinations so far: without i0._cql_enter < i2._cql_leave
+--   the combinations so far: i2._cql_enter < i0._cql_leave -> i2._cql_enter <= i0._cql_leave
+--   the combinations so far: i0._cql_enter < i2._cql_leave -> i0._cql_enter <= i2._cql_leave
+--   combinations that begin or end: without step1._cql_enter < i1._cql_leave
+--   combinations that begin or end: without i1._cql_enter < step1._cql_leave
+--   combinations that begin or end: step1._cql_enter < i1._cql_leave -> step1._cql_enter <= i1._cql_leave
+--   combinations that begin or end: i1._cql_enter < step1._cql_leave -> i1._cql_enter <= step1._cql_leave
+-- same, what has no partner in the combinations so far is in no later one:
+--   combinations that begin or end: without j IN …
+--   combinations that begin or end: without b IN …
+--   combinations that begin or end: without i IN …
+--   combinations that begin or end: without c IN …
+----
+-- the combinations so far
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_step_join_1_1_1 AS
+SELECT i0.a, i1.i, i1.c, GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,
+  LEAST(i0._cql_leave, i1._cql_leave) AS _cql_leave, i0._weight * i1._weight AS _weight
+FROM temp._cql_lives_namedrelation AS i0
+CROSS JOIN alive_m AS i1
+WHERE i0.k = i1.i AND i0._cql_enter < i1._cql_leave AND i1._cql_enter < i0._cql_leave;
+-- the combinations so far
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_step_join_2_1_1 AS
+SELECT i0.a, i1.i, i1.c, GREATEST(i1._cql_enter, i0._cql_enter) AS _cql_enter,
+  LEAST(i1._cql_leave, i0._cql_leave) AS _cql_leave, i1._weight * i0._weight AS _weight
+FROM temp._cql_lives_namedrelation2 AS i1
+CROSS JOIN l AS i0
+WHERE i0.k = i1.i AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_leave;
+-- the combinations so far
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_step_join_3_1_1 AS
+SELECT i0.a, i0.k, i2.j, i2.b, GREATEST(i2._cql_enter, i0._cql_enter) AS _cql_enter,
+  LEAST(i2._cql_leave, i0._cql_leave) AS _cql_leave, i2._weight * i0._weight AS _weight
+FROM temp._cql_lives_namedrelation3 AS i2
+CROSS JOIN l AS i0
+WHERE i0.a = i2.b AND i2._cql_enter < i0._cql_leave AND i0._cql_enter < i2._cql_leave;
+-- combinations that begin or end
+INSERT INTO temp._cql_delta_join
+SELECT step1.a, step1.i, i2.b, GREATEST(step1._cql_enter, i2._cql_enter) AS _cql_enter,
+  LEAST(step1._cql_leave, i2._cql_leave) AS _cql_leave, step1._weight * i2._weight AS _weight
+FROM temp._cql_step_join_1_1_1 AS step1
+CROSS JOIN (
+  SELECT j, b, _cql_enter, _cql_leave, _weight
+  FROM (SELECT j, b, _cql_enter, _cql_leave, _weight FROM alive_r) AS input
+  WHERE j IN (SELECT c FROM temp._cql_step_join_1_1_1)
+    AND b IN (SELECT a FROM temp._cql_step_join_1_1_1)
+) AS i2 WHERE step1.c = i2.j AND step1.a = i2.b AND step1._cql_enter < i2._cql_leave
+  AND i2._cql_enter < step1._cql_leave;
+-- combinations that begin or end
+INSERT INTO temp._cql_delta_join
+SELECT step1.a, step1.i, i2.b, GREATEST(step1._cql_enter, i2._cql_enter) AS _cql_enter,
+  LEAST(step1._cql_leave, i2._cql_leave) AS _cql_leave, step1._weight * i2._weight AS _weight
+FROM temp._cql_step_join_2_1_1 AS step1
+CROSS JOIN (
+  SELECT j, b, _cql_enter, _cql_leave, _weight
+  FROM (SELECT j, b, _cql_enter, _cql_leave, _weight FROM alive_r) AS input
+  WHERE j IN (SELECT c FROM temp._cql_step_join_2_1_1)
+    AND b IN (SELECT a FROM temp._cql_step_join_2_1_1)
+) AS i2 WHERE step1.c = i2.j AND step1.a = i2.b AND step1._cql_enter < i2._cql_leave
+  AND i2._cql_enter < step1._cql_leave;
+-- combinations that begin or end
+INSERT INTO temp._cql_delta_join
+SELECT step1.a, i1.i, step1.b, GREATEST(step1._cql_enter, i1._cql_enter) AS _cql_enter,
+  LEAST(step1._cql_leave, i1._cql_leave) AS _cql_leave, step1._weight * i1._weight AS _weight
+FROM temp._cql_step_join_3_1_1 AS step1
+CROSS JOIN (
+  SELECT i, c, _cql_enter, _cql_leave, _weight
+  FROM (SELECT i, c, _cql_enter, _cql_leave, _weight FROM m) AS input
+  WHERE i IN (SELECT k FROM temp._cql_step_join_3_1_1)
+    AND c IN (SELECT j FROM temp._cql_step_join_3_1_1)
+) AS i1 WHERE step1.k = i1.i AND i1.c = step1.j AND step1._cql_enter < i1._cql_leave
+  AND i1._cql_enter < step1._cql_leave;
+-- lives
+SELECT a, i, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_join;
