@@ -17,6 +17,7 @@ from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
 from cqlduck.state import amend, answers, catalog_rows, families, netting, retention
 from cqlduck.state.caches import Caches
 from cqlduck.state.catalog import Catalogue
+from cqlduck.state.condensed import Condensed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
@@ -46,6 +47,7 @@ class Housekeeping:
         progress: How far queries could go.
         results: What is read from the logs without a copy.
         caches: The caches of joins.
+        condensed: The condensed logs.
         history: How long changes of answers are kept, where a query does not say.
         standing: How long inputs are kept for a query that stands still; or 'unbounded'.
         trace_room: How many rows a query writes at least before a trace of a stream is cut again.
@@ -63,6 +65,7 @@ class Housekeeping:
     progress: Progress
     results: Results
     caches: Caches
+    condensed: Condensed
     history: str | None = None
     standing: str = STANDING
     trace_room: int = retention.TRACE
@@ -82,11 +85,13 @@ class Housekeeping:
         """Take note of what a query wrote."""
         if query.name in self.tails:
             self.tails[query.name] += done.elements
+        self.condensed.ran(query, done.elements)
         self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
 
     def recount(self) -> None:
         """Forget what was counted, because a change has been undone."""
         self.tails.clear()
+        self.condensed.recount()
         self._room.clear()
         self._counted.clear()
 
@@ -140,6 +145,8 @@ class Housekeeping:
                 self._expire()
             if moved or any(q.state == EXPIRED for q in stand):
                 self._forget()
+            if moved:
+                self.condensed.finish()
 
     def _forget_members(self, family: Query) -> None:
         """Delete from the log of a family what members had that have left."""
@@ -274,6 +281,8 @@ class Housekeeping:
         if start is None or until <= start + max(span // 4, 1):
             return
         self._note_lost(query, until)
+        for one in (query, *self.catalogue.members_of(query)):
+            self.condensed.forgets(one, until)
         if query.kind == "stream" and self.catalogue.amends(query):
             amend.set_aside(self.database, query, until)
         query.history_from = until
@@ -305,6 +314,7 @@ class Housekeeping:
             start: Where its history began: what stands there is no change.
         """
         self.results.keep(member.changes)
+        self.condensed.reset(member)
         since = "" if start is None else f" WHERE _ts > {start}"
         log = f"cql_state.{quoted(member.before)}"
         last = self.database.value(f"SELECT max(_ts) FROM {log}{since}")

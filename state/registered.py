@@ -138,6 +138,16 @@ class Query:
         return f"changes_{self.name}"
 
     @property
+    def condensed(self) -> str:
+        """The name of what other queries read of it as standing, inside `cql_state`."""
+        return f"condensed_{self.name}"
+
+    @property
+    def base(self) -> str:
+        """The name of its answer at an earlier instant, for other queries; see `condensed`."""
+        return f"base_{self.name}"
+
+    @property
     def before(self) -> str:
         """The name of the log that a member had before it was merged, inside `cql_state`."""
         return f"before_{self.name}"

@@ -12,6 +12,7 @@ from hypothesis import Phase, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import cqlduck
+from cqlduck.state import condensed
 from cqlduck.streamon.streamon import StreaMon
 
 # a tenth of a random case's time went into looking through syntax trees for garbage
@@ -35,6 +36,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 def pytest_configure() -> None:
     StreaMon.makes = choices.Drawn
+    # random cases are short, and are to read logs that are condensed
+    condensed.TAIL = 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

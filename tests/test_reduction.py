@@ -94,6 +94,7 @@ def test_input_by_input_a_state_is_reduced_by_the_combinations_so_far() -> None:
     [
         (CHAIN, True),
         ("SELECT v FROM u, r WHERE u.k = r.k", False),
+        ("SELECT Rstream(v) FROM t [NOW], u, r WHERE t.k = u.k AND u.v = r.j", True),
         ("SELECT v FROM u, r WHERE u.k = r.k AND EXISTS (FROM s WHERE s.k = u.v)", True),
         ("SELECT sum(v) AS v FROM u GROUP BY k", False),
     ],
@@ -102,9 +103,12 @@ def test_which_joins_have_pipelines_of_several_steps(query: str, has: bool) -> N
     with cqlduck.connect() as con:
         con.execute(f"""{CREATE}
             CREATE RELATION u (k INTEGER, v BIGINT);
+            CREATE STREAM t (k INTEGER);
             CREATE CONTINUOUS QUERY q AS {query};
         """)
         assert con.engine.compiled["q"].steps.has_steps(STEPWISE) == has
+        # a pipeline alone has steps too
+        assert ("_cql_step_q" in steps(con, form=STEPWISE)) == has
 
 
 def test_a_pipeline_stops_where_nothing_is_left() -> None:
@@ -167,7 +171,7 @@ QUERIES = (
     "SELECT a.n, b.n AS m FROM r AS a, r AS b, s WHERE a.k = s.k AND a.j = s.j AND b.k = a.k "
     "AND b.d = s.d",
     "SELECT a.n, b.n AS m, c.n AS l FROM r AS a, r AS b, s AS c WHERE a.k = b.j AND b.k = c.k "
-    "AND a.j = c.j AND 6 // c.k > 2",
+    "AND a.j = c.j AND 6 // (c.k + 1) > 2",
     "SELECT r.n, t.c FROM r JOIN (SELECT k, j, count(*) AS c FROM s GROUP BY k, j) AS t "
     "USING (k, j)",
 )

@@ -48,6 +48,7 @@ from cqlduck.state import (
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.caches import Caches
 from cqlduck.state.changed import Changed
+from cqlduck.state.condensed import Condensed
 from cqlduck.state.indexes import Indexes
 from cqlduck.state.input_buffer import InputBuffer, Place
 from cqlduck.state.intake import Accepted
@@ -93,6 +94,7 @@ class Engine(Opening):
         self.tables = Tables(base)
         self.caches = Caches(base, self.catalogue)
         self.indexes = Indexes(base, self.catalogue)
+        self.condensed = Condensed(base, self.catalogue)
         self.tick = Tick(
             base,
             self.catalogue,
@@ -119,6 +121,7 @@ class Engine(Opening):
             self.progress,
             self.results,
             self.caches,
+            self.condensed,
             self.history,
             self.standing,
         )
@@ -230,6 +233,10 @@ class Engine(Opening):
         plans.save(base, query.name, compiled)
         synopses.create(base, query.name, compiled)
         answers.create(base, self.clock, query, compiled.answer, has_log=has_log)
+        if has_log:
+            self.condensed.renew(query)
+        for read in self.condensed.read_by(query):
+            self.condensed.create(read)
         if query.kind == "stream" and self.catalogue.amends(query):
             amend.create(base, query)
         catalog_rows.insert(base, query)

@@ -27,6 +27,7 @@ from cqlduck.rewrite.statements.refreshing import RECOMPUTED, following, option_
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, inspection, machine, plans, synopses
 from cqlduck.state.caches import Caches
+from cqlduck.state.condensed import Condensed
 from cqlduck.state.contents import Frontier
 from cqlduck.state.indexes import Indexes
 from cqlduck.state.registered import Query
@@ -77,6 +78,7 @@ class Refreshing(Reading):
 
     caches: Caches = field(init=False)
     indexes: Indexes = field(init=False)
+    condensed: Condensed = field(init=False)
     tables: Tables = field(init=False)
     both: dict[str, Plans] = field(default_factory=dict)
     """Of queries of which that was asked: their plans, by lower-case name."""

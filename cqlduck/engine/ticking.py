@@ -318,6 +318,7 @@ class Ticking(Refreshing):
         else:
             if query.since is not None:
                 begins = max(begins, Instant(query.since + 1))
+            self.condensed.admit(query, Instant(begins - 1))
             written = self._run(query, self.compiled[query.name.lower()], goal, begins, buffered)
         if is_first:
             answers.retract_replaced(self.database, self.clock, query, self.synopsis_answer(query))

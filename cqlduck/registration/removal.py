@@ -54,6 +54,8 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     """Remove a query, inside a change; its log may stay for one that takes its place."""
     if not keep_log:
         engine.results.keep(query.changes)
+        if query.kind == "relation":
+            engine.condensed.drop(query)
     if query.family is not None:
         families.leave(engine, query, keep_log=keep_log)
         return

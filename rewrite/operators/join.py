@@ -157,8 +157,6 @@ class Pipelines(StoredCombinations):
         for part in parts:
             if id(self.node) in self.writer.place.banded:
                 intervals.mark(part)
-            if len(self.node.inputs) > 2:
-                pipelines.mark(part)
         self.writer.gather(self.node, parts, "combinations that begin or end")
 
     def _keep(self, pipe: Pipeline, arm: int) -> pipelines.Keep | None:

@@ -3,7 +3,7 @@
 A stream is read by names that mean the same wherever its elements are (`arrivals`): the arrivals of
 the tick by one, all that is stored by another. So is a relation: the lifetimes that begin or end in
 the tick have a name, the others are read in its store, from $begin on. A query over another one
-reads its log of elements.
+reads its log of elements, and as standing a log that is condensed.
 """
 
 from __future__ import annotations
@@ -99,7 +99,11 @@ def standing_at(node: RelationScan, instant: exp.Expr) -> Rows:
 
 
 class QueryLog(Operator[RelationScan]):
-    """The relation that another query yields, from the log of its elements."""
+    """The relation that another query yields, from the log of its elements.
+
+    What it was before the tick is read from its condensed log: elements of long ago are summed up
+    there.
+    """
 
     def elements(self) -> Rows:
         """Return the changes in the tick."""
@@ -122,7 +126,7 @@ class QueryLog(Operator[RelationScan]):
         instant = greatest(column(TS), parameter("begin"))
         end = named(forever(), LEAVE)
         return (
-            Rows.of(state_table(self.node.source.table))
+            Rows.of(state_table(self.node.source.condensed))
             .where(until(column(TS), parameter(bound)))
             .project([*_scanned(self.node), named(instant, ENTER), end, column(WEIGHT)])
         )

@@ -242,13 +242,8 @@ def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
 _MARK = "pipeline"
 
 
-def mark(part: exp.Expr) -> None:
-    """Mark a statement as a pipeline of several steps, which may be statements of their own."""
-    part.meta[_MARK] = True
-
-
 def is_marked(tree: exp.Expr) -> bool:
-    """Return whether a statement is such a pipeline."""
+    """Return whether a statement has a pipeline of several steps."""
     return any(_MARK in node.meta for node in tree.walk())
 
 
@@ -330,6 +325,8 @@ def nested(
 def _weight(pipe: Pipeline, one: str, other: str) -> exp.Expr:
     """Return the weight of a combination of two, marked with where its order is chosen."""
     weight = exp.Mul(this=qualified(one, WEIGHT), expression=qualified(other, WEIGHT))
+    if len(pipe.order) > 2:
+        weight.meta[_MARK] = True
     if pipe.site is not None:
         orders.mark(weight, pipe.site)
     return weight

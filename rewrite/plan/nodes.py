@@ -70,6 +70,11 @@ class Source:
     number: int = 0
     primary_key: tuple[str, ...] = ()
 
+    @property
+    def condensed(self) -> str:
+        """Of a query that yields a relation its log, up to an earlier instant summed up."""
+        return f"condensed_{self.name}"
+
 
 @dataclass(frozen=True)
 class _Scan:
