@@ -60,12 +60,13 @@ class Condensed(Disposable[Instant]):
                 f"AND database_name = '{ALIAS}' AND starts_with(view_name, 'condensed_')"
             )
         )
-        for query in self._read():
-            text = there.get(query.condensed)
-            if text is None:
-                self.create(query)
-            elif found := _SINCE.search(text):
+        for query in self.catalogue.queries.values():
+            # nobody may read it any more, and somebody again
+            if found := _SINCE.search(there.get(query.condensed, "")):
                 self._know(query.name, (Instant(int(found[1])),))
+        for query in self._read():
+            if query.condensed not in there:
+                self.create(query)
 
     def _read(self) -> Iterator[Query]:
         """Yield the queries that yield a relation which another query reads."""
@@ -103,9 +104,9 @@ class Condensed(Disposable[Instant]):
         self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.base)}")
 
     def renew(self, query: Query) -> None:
-        """Have the log of a query that others read be read as it is: its plan is another one."""
+        """Have the log of a query be read as it is: its plan is another one, or its columns."""
+        self.drop(query)
         if self.catalogue.readers(query):
-            self.drop(query)
             self.create(query)
 
     def reset(self, query: Query) -> None:
@@ -187,7 +188,7 @@ class Condensed(Disposable[Instant]):
 
     def _least(self, query: Query) -> Instant | None:
         """Return up to which instant no reader needs the changes of a query; None if all are."""
-        found, readers = query.frontier, self.catalogue.live_readers(query)
+        found, readers = query.frontier, self.catalogue.readers(query)
         for one in (query, *self.catalogue.queries_of(query), *readers):
             if self.catalogue.reading.amending[one.name]:
                 return None

@@ -218,6 +218,8 @@ class Engine(Opening):
             member.columns = tuple(replace(kinds[name], name=c.name) for name, c in pairs)
             catalog_rows.move(self.database, member)
             answers.create_member(self.database, self.clock, member)
+        for one in (query, *self.catalogue.members_of(query)):
+            self.condensed.renew(one)
 
     # -- what the database has of a query ---------------------------------------------------------
 

@@ -184,6 +184,7 @@ class Bench:
         query = f"SELECT * EXCLUDE ({LEAVE}) RENAME ({ENTER} AS {TS}) FROM given.{name}"
         self.con.execute(f"""
             CREATE TABLE cql_state.{name} AS {query};
+            CREATE VIEW cql_state.condensed_{name} AS FROM cql_state.{name};
             CREATE TEMPORARY MACRO {stream_of(name)}() AS TABLE FROM cql_state.{name};
             CREATE TEMPORARY MACRO {arrivals_of(name)}(low, high) AS TABLE
                 FROM cql_state.{name} WHERE {TS} > low AND {TS} <= high;

@@ -90,7 +90,7 @@ FROM (
 ) AS elements;
 -- standing
 SELECT k, v, GREATEST(_ts, $begin) AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
-FROM cql_state.l WHERE _ts <= $low;
+FROM cql_state.condensed_l WHERE _ts <= $low;
 -- alive
 SELECT k, v, GREATEST(_ts, $begin) AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
-FROM cql_state.l WHERE _ts <= $t1;
+FROM cql_state.condensed_l WHERE _ts <= $t1;
