@@ -106,7 +106,7 @@ class Condensed(Disposable[Instant]):
     def renew(self, query: Query) -> None:
         """Have the log of a query be read as it is: its plan is another one, or its columns."""
         self.drop(query)
-        if self.catalogue.readers(query):
+        if query.kind == "relation" and self.catalogue.readers(query):
             self.create(query)
 
     def reset(self, query: Query) -> None:

@@ -1,7 +1,8 @@
 """What is made for ticks, and may go at any time: nothing is lost with it.
 
-What is chosen at a point says what of it there is. Which of it stands is known in memory, by owner,
-and takes part in transactions: after one that was undone, it is known as it was before.
+Which caches and indexes there are is chosen at points; logs are condensed as they grow. What stands
+is known in memory, by owner, and takes part in transactions: after one that was undone, it is known
+as it was before.
 """
 
 from __future__ import annotations

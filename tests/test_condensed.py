@@ -199,6 +199,21 @@ def test_nothing_is_left_of_what_is_dropped(tail: int) -> None:
         assert left == []
 
 
+def test_a_stream_that_is_replaced_has_none(tail: int) -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"""{CREATE}
+            CREATE CONTINUOUS QUERY new AS SELECT Istream(k, v) FROM few;
+            CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM new [RANGE 5];
+            CREATE OR REPLACE CONTINUOUS QUERY new AS SELECT Istream(k, v) FROM few WHERE v > 0;
+            DROP CONTINUOUS QUERY new CASCADE;
+        """)
+        left = con.sql(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'cql_state' "
+            "AND table_name IN ('base_new', 'condensed_new')"
+        ).fetchall()
+        assert left == []
+
+
 few = st.sampled_from([None, 0, 1, 2])
 change = st.tuples(st.just("change"), st.sampled_from("sr"), st.booleans(), few, few)
 other = st.one_of(

@@ -323,7 +323,7 @@ def nested(
 
 
 def _weight(pipe: Pipeline, one: str, other: str) -> exp.Expr:
-    """Return the weight of a combination of two, marked with where its order is chosen."""
+    """Return the weight of a combination of two, marked with what is chosen of its pipeline."""
     weight = exp.Mul(this=qualified(one, WEIGHT), expression=qualified(other, WEIGHT))
     if len(pipe.order) > 2:
         weight.meta[_MARK] = True
