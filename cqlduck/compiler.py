@@ -23,7 +23,7 @@ from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import listing
 from cqlduck.state.catalog import Catalogue
-from cqlduck.state.columns import of_query
+from cqlduck.state.columns import of_query, types_of
 from cqlduck.state.connection import Database
 from cqlduck.state.registered import Input
 
@@ -178,6 +178,13 @@ class _View:
     def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
         """Return names and types of the columns of a SELECT, or None if it does not bind."""
         return self.database.described(sql)
+
+    def defined(self, name: str) -> str | None:
+        """Return what a type stands for, one of the open transaction too; None if there is none."""
+        try:
+            return types_of(self.database, [name])[0]
+        except duckdb.Error:
+            return None
 
     def describe(self, sql: str) -> Sequence[Column]:
         """Return the columns of a SELECT.

@@ -2866,7 +2866,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/compile.py",
         ("types are called by name",
-         "types = expand_types(syntax.tree, catalog.types, catalog.described)",
+         "types = expand_types(syntax.tree, catalog.types, catalog.defined)",
          "types: dict[str, str] = {}",
          "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
     ),

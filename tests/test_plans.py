@@ -244,6 +244,27 @@ def assert_same(con: cqlduck.Connection) -> None:
         assert sorted(same, key=repr) == sorted(mine, key=repr), CALLS[number]
 
 
+def test_a_query_keeps_types_that_are_made_in_the_same_call(tmp_path: Path) -> None:
+    path = tmp_path / "types.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute("CREATE TYPE mood AS ENUM ('c'); CREATE STREAM s (k INTEGER)")
+        con.execute("""
+            DROP TYPE mood;
+            CREATE TYPE mood AS ENUM ('a', 'b');
+            CREATE TYPE whole AS TINYINT;
+            CREATE CONTINUOUS QUERY q AS SELECT k::whole AS w,
+                (CASE WHEN k > 1 THEN 'a' ELSE 'b' END)::mood AS m FROM s [RANGE 4];
+        """)
+        con.append("s", [(1,), (2,)], at=1)
+        con.advance(1)
+    with cqlduck.connect(path) as con:
+        con.execute("CREATE CONTINUOUS QUERY reader AS SELECT w FROM q")
+        con.append("s", [(3,)], at=2)
+        con.advance(2)
+        assert [(1, "b"), (2, "a"), (3, "a")] == sorted(con.table("q").fetchall())
+        assert ["TINYINT", "ENUM('a', 'b')"] == list(con.queries["q"].columns.values())
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [("max(a)", "min(a)"), ("sum(a) + 1", "sum(a) + 2"), ("max(twice(a))", "min(twice(a))")],

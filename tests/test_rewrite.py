@@ -131,6 +131,9 @@ class Catalog:
     def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
         return [(known.name, known.type) for known in self.describe(sql)]
 
+    def defined(self, name: str) -> str | None:
+        return None
+
 
 def compiled(body: str, **settings: Any) -> Compiled:
     return compile_query("q", body, Catalog(**settings))

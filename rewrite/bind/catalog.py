@@ -51,3 +51,6 @@ class Catalog(Protocol):
 
     def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
         """Return names and types of the columns of a SELECT, or None if it does not bind."""
+
+    def defined(self, name: str) -> str | None:
+        """Return what a type stands for, or None if there is none of the name."""
