@@ -2892,7 +2892,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/claims.py",
         ("a database that was forgotten keeps its file",
-         "return None if claim is None or claim.holder() is None else claim", "return claim",
+         "            if claim.holder() is not None:\n", "            if True:\n",
          "test_open_files.py::test_it_opens_again_after_its_connection_was_forgotten"),
     ),
     # ------------------------------------------------------------------------------------ engine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any
 
 import pytest
 from counts import in_ci
+from typer.testing import CliRunner
 
 import cqlduck
+from cqlduck import cli
 from cqlduck.connection import Connection
 from cqlduck.state.connection import Database
 
@@ -70,3 +74,27 @@ def test_it_opens_once_while_its_connection_is_known(tmp_path: Path) -> None:
             with pytest.raises(cqlduck.DatabaseError, match="is open in this process already"):
                 cqlduck.connect(other)
     cqlduck.connect(path).close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no second process opens a file there")
+@pytest.mark.parametrize("does", ["connect", "link", "check", "explain", "shell", "snapshot"])
+def test_its_lock_stays_whoever_asks_for_it_in_this_process(tmp_path: Path, does: str) -> None:
+    """Whoever opens and closes a file takes the locks away that its process has on it."""
+    path, other = tmp_path / "some.duckdb", tmp_path / "other.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        if does in ("connect", "link"):
+            if does == "link":
+                other.hardlink_to(path)
+            with pytest.raises(cqlduck.DatabaseError, match="is open in this process already"):
+                cqlduck.connect(other if does == "link" else path)
+        else:
+            more = {"explain": ["-d", str(path)], "snapshot": [str(other)]}.get(does, [])
+            first = "q" if does == "explain" else str(path)
+            ended = CliRunner().invoke(cli.app, [does, first, *more])
+            assert "is open in this process already" in " ".join(ended.stderr.split())
+        text = "import sys, cqlduck; cqlduck.connect(sys.argv[1])"
+        refused = subprocess.run(
+            [sys.executable, "-c", text, str(path)], capture_output=True, text=True
+        )
+        assert "is in use by another process" in refused.stderr

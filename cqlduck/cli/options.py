@@ -12,6 +12,7 @@ import typer
 
 from cqlduck.connection import Connection
 from cqlduck.errors import DatabaseError, Error
+from cqlduck.state.claims import refuse_open_here
 from cqlduck.state.connection import is_locked
 
 SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
@@ -50,12 +51,14 @@ def existing(database: Path) -> Path:
     """Return the path of a database that is there.
 
     Raises:
-        DatabaseError: It is not, or another program has made it, and it would be changed.
+        DatabaseError: It is not, or another program has made it, and it would be changed; or this
+            process has it open, and would lose its lock.
     """
     if database.is_dir():
         raise DatabaseError(f"{database} is a folder", hint="name the file of a database")
     if not database.is_file():
         raise DatabaseError(f"there is no database {database}", hint="cqlduck run makes one")
+    refuse_open_here(database)
     try:
         with duckdb.connect(os.fspath(database), read_only=True) as con:
             is_ours = con.execute(
