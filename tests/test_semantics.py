@@ -1057,6 +1057,35 @@ def test_rstream_on_wall_clock_time_needs_a_now_or_a_granularity() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("standing", "hint", "instead"),
+    [
+        ("Rstream(SELECT a FROM s [NOW] ORDER BY a LIMIT 1)", "write Istream",
+         "Istream(SELECT a FROM s [NOW] ORDER BY a LIMIT 1)"),
+        ("SELECT Rstream(a, row_number() OVER (ORDER BY a) AS n) FROM s [NOW]", "write Istream",
+         "SELECT Istream(a, row_number() OVER (ORDER BY a) AS n) FROM s [NOW]"),
+        ("SELECT Rstream(count(*)) FROM s [NOW]", "GROUP BY something",
+         "SELECT Rstream(count(*)) FROM s [NOW] GROUP BY t"),
+        ("SELECT Rstream(a) FROM r", "join with a [NOW] window",
+         "SELECT Rstream(a) FROM r JOIN s [NOW] USING (a)"),
+    ],
+)  # fmt: skip
+def test_what_an_rstream_at_microseconds_is_refused_for_has_a_way_round(
+    standing: str, hint: str, instead: str
+) -> None:
+    """What the hint says is accepted, and a granularity helps all of them."""
+    inputs = (
+        "CREATE STREAM s (a INTEGER, t TIMESTAMP) TIMESTAMP BY t; CREATE RELATION r (a INTEGER)"
+    )
+    with cqlduck.connect() as con:
+        con.execute(inputs)
+        text = f"CREATE CONTINUOUS QUERY q AS {standing}"
+        refused(lambda: con.execute(text), cqlduck.NotSupportedError, hint, "granularity")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {instead}")
+    with cqlduck.connect(granularity="1 second") as con:
+        con.execute(f"{inputs}; {text}")
+
+
 # ---------------------------------------------------------------------------------------- defaults
 
 

@@ -15,9 +15,11 @@ from cqlduck.rewrite.bind.conditions import no_aggregate
 from cqlduck.rewrite.bind.context import Context
 from cqlduck.rewrite.bind.scope import Item, Scope, inner_name, resolve
 from cqlduck.rewrite.plan import (
+    Aggregate,
     Column,
     Filter,
     Plan,
+    Recompute,
     RowWindow,
     Sample,
     StreamScan,
@@ -26,6 +28,7 @@ from cqlduck.rewrite.plan import (
     VaryingWindow,
     chain_of,
     properties,
+    walk,
 )
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.shapes import ALIAS, WIDTH
@@ -214,9 +217,33 @@ def to_stream(catalog: Catalog, plan: Plan, kind: str, tree: exp.Expr | None = N
         and clock.granularity == 1
         and not properties(plan).needs_now
     ):
+        message, hint = _standing(plan)
         raise NotSupportedError(
-            "this Rstream would repeat a standing relation at every microsecond",
-            hint="join with a [NOW] window, or connect with a granularity such as '1 second'",
+            message,
+            hint=f"{hint}, or connect with a granularity such as '1 second'",
             offset=None if tree is None else place_of(tree),
         )
     return ToStream(plan, kind)  # type: ignore[arg-type]  # one of the three words
+
+
+def _standing(plan: Plan) -> tuple[str, str]:
+    """Return why a relation may stand where there is no `[NOW]` tuple, and what to do about it."""
+    message = "this Rstream would repeat a standing relation at every microsecond"
+    for node in walk(plan):
+        if not all(properties(inner).needs_now for inner in node.children):
+            continue
+        match node:
+            case Recompute():
+                return (
+                    "an Rstream at microseconds is not supported where "
+                    f"{node.reason} has it recomputed",
+                    "write Istream, which shows a tuple once while it stands",
+                )
+            case Aggregate(everything=True):
+                return message, (
+                    "GROUP BY something, because an aggregate of everything has its row at every "
+                    "instant"
+                )
+            case _:
+                pass
+    return message, "join with a [NOW] window"
