@@ -7,12 +7,13 @@ between two steps, so that the database is closed properly.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Protocol
@@ -57,22 +58,51 @@ def read(application: Path) -> str:
         raise Error(f"{application} cannot be read: {error.strerror}") from error
 
 
-def definitions(text: str) -> str:
-    """Return the statements that begin with CREATE, in their places."""
-    return _only(text, lambda statement, written: written[:6].upper() == "CREATE")
+def define(con: Connection, application: Path, text: str) -> None:
+    """Run those of an application's statements that begin with CREATE.
+
+    Raises:
+        Error: What is wrong with one of them, with its place in the file.
+    """
+    with _in_file(application, text):
+        text = _only(text, lambda statement, written: written[:6].upper() == "CREATE")
+    execute(con, application, text)
 
 
-def go_on(con: Connection, text: str) -> None:
+def go_on(con: Connection, application: Path, text: str) -> None:
     """Run an application's statements, on a database that has some of them those that it lacks.
 
     Raises:
         CatalogError: The database has a stream, relation or query by this name that differs.
+        Error: What is wrong with a statement, with its place in the file.
     """
     known = con.engine.catalogue
     if known.inputs or known.queries:
-        text = _only(text, functools.partial(_is_new, con, text))
+        with _in_file(application, text):
+            text = _only(text, functools.partial(_is_new, con, text))
     if text.strip():
+        execute(con, application, text)
+
+
+def execute(con: Connection, file: Path, text: str) -> None:
+    """Run the statements of a file.
+
+    Raises:
+        Error: What is wrong with one of them, with its place in the file.
+    """
+    with _in_file(file, text):
         con.execute(text)
+
+
+@contextlib.contextmanager
+def _in_file(file: Path, text: str) -> Iterator[None]:
+    """Have errors that are about a place in the text of a file name the file."""
+    try:
+        yield
+    except Error as error:
+        if error.text == text and error.offset is not None:
+            error.file = str(file)
+        raise
 
 
 def _only(text: str, wanted: Callable[[Statement, str], bool]) -> str:

@@ -45,9 +45,12 @@ class Error(Exception):
         offset: The place in `text`, in characters from 0, or None.
 
     Attributes:
+        file: The file that `text` is the content of, or None.
         line: Line of the place, from 1, or None.
         column: Column of the place, from 1, or None.
     """
+
+    file: str | None = None
 
     def __init__(
         self,

@@ -135,7 +135,7 @@ def test_changed_statement_is_refused(old: str, new: str, place: str) -> None:
     Path("app.cql").write_text(APPLICATION.replace(old, new))
     done = run()
     assert 1 == done.exit_code
-    assert "error: the database has " in done.stderr
+    assert re.match(r"app\.cql:\d+:\d+: error: the database has ", done.stderr)
     assert place in done.stderr
     assert "a new database" in done.stderr
 
@@ -256,8 +256,43 @@ def test_error_has_its_place_and_leaves_nothing() -> None:
     shown = re.search(r"^(LINE 9: .*)\n( *)\^$", done.stderr, re.MULTILINE)
     assert shown
     assert shown[1][len(shown[2]) :].startswith("kk")
+    assert done.stderr.startswith("app.cql:9:37: error: there is no column kk")
     Path("app.cql").write_text(APPLICATION)
     assert 0 == run().exit_code
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run"],
+        ["explain"],
+        ["profile"],
+        ["profile", "app.cql", "--script"],
+        ["run", "-d", "a.duckdb"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [("CREATE STREM x (k INTEGER)", "3:10"), ("CREATE RELATION s (k INTEGER)", "3:19"),
+     ("CREATE CONTINUOUS QUERY q AS\nSELECT v FROM s [NOW]", "4:8")],
+)  # fmt: skip
+def test_an_error_names_the_file_as_compilers_do(
+    command: list[str], wrong: str, place: str
+) -> None:
+    file = Path("wrong.cql")
+    file.write_text(f"CREATE STREAM s (k INTEGER);\n\n  {wrong};")
+    if "--script" in command:
+        file.write_text(f"\n\n  {wrong};")
+        Path("app.cql").write_text("CREATE STREAM s (k INTEGER);")
+    if "-d" in command:
+        with cqlduck.connect("a.duckdb") as con:
+            con.execute("CREATE STREAM s (k INTEGER)")
+    done = call(*command, str(file))
+    assert 1 == done.exit_code
+    said = done.stderr.splitlines()
+    assert any(line.startswith(f"wrong.cql:{place}: error: ") for line in said), done.stderr
 
 
 def test_wrong_usage_ends_with_2() -> None:

@@ -43,7 +43,9 @@ def add(name: str, function: Callable[P, int | None]) -> None:
 
 
 def _say(error: Error) -> None:
-    typer.echo(f"{typer.style('error:', fg='red', bold=True)} {error}", err=True)
+    # as compilers do, so that an editor finds the place
+    place = "" if error.file is None else f"{error.file}:{error.line}:{error.column}: "
+    typer.echo(f"{place}{typer.style('error:', fg='red', bold=True)} {error}", err=True)
 
 
 @app.callback(invoke_without_command=True)

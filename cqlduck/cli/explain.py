@@ -69,10 +69,11 @@ def explain(
             "an application that has not run has measured nothing",
             hint="cqlduck explain --analyze --database DATABASE QUERY",
         )
-    text = applications.read(Path(names[0]))
+    application = Path(names[0])
+    text = applications.read(application)
     with connect() as con:
         # Only what defines something: nothing is inserted, read or written for an explanation.
-        con.execute(applications.definitions(text))
+        applications.define(con, application, text)
         known = [query.name for query in con.engine.catalogue.queries.values()]
         for name in names[1:] or known:
             if not names[1:] and form in _COMMENT:

@@ -74,14 +74,14 @@ def profile(
     with tempfile.TemporaryDirectory() as folder, applications.Stop() as stop:
         kept = ":memory:" if database is None else _copy(closed(database), Path(folder))
         with connect(kept, progress=False, **settings) as con:
-            if text:
-                applications.go_on(con, text)
+            if application is not None:
+                applications.go_on(con, application, text)
             if drop_zone is not None or database is None:
                 refuse_without_zone(con)
             watched = display.Display(con, display.console(stderr=True))
             with con.profile(deep=deep) as counted, watched:
-                if statements:
-                    con.execute(statements)
+                if script is not None:
+                    applications.execute(con, script, statements)
                 applications.follow(con, watched, stop, poll=1.0, complete=lambda: True)
                 if to is not None:
                     con.advance(int(to) if to.lstrip("-").isdigit() else to)

@@ -74,7 +74,7 @@ def run(
         applications.Stop() as stop,
         connect(database or ":memory:", progress=False, **settings) as con,
     ):
-        applications.go_on(con, text)
+        applications.go_on(con, application, text)
         refuse_without_zone(con)
         counting = con.profile() if profile else contextlib.nullcontext()
         with counting as counted, display.Display(con, out) as shown:
