@@ -217,33 +217,35 @@ def to_stream(catalog: Catalog, plan: Plan, kind: str, tree: exp.Expr | None = N
         and clock.granularity == 1
         and not properties(plan).needs_now
     ):
-        message, hint = _standing(plan)
-        raise NotSupportedError(
-            message,
-            hint=f"{hint}, or connect with a granularity such as '1 second'",
-            offset=None if tree is None else place_of(tree),
-        )
+        raise _standing(plan, None if tree is None else place_of(tree))
     return ToStream(plan, kind)  # type: ignore[arg-type]  # one of the three words
 
 
-def _standing(plan: Plan) -> tuple[str, str]:
-    """Return why a relation may stand where there is no `[NOW]` tuple, and what to do about it."""
-    message = "this Rstream would repeat a standing relation at every microsecond"
+def _standing(plan: Plan, offset: int | None) -> NotSupportedError:
+    """Return the error of an Rstream whose relation may stand where there is no `[NOW]` tuple."""
+    hint = "join with a [NOW] window"
     for node in walk(plan):
         if not all(properties(inner).needs_now for inner in node.children):
             continue
         match node:
             case Recompute():
-                return (
+                return NotSupportedError(
                     "an Rstream at microseconds is not supported where "
                     f"{node.reason} has it recomputed",
-                    "write Istream, which shows a tuple once while it stands",
+                    hint="write Istream, which shows a tuple once while it stands, or connect with "
+                    "a granularity such as '1 second'",
+                    offset=offset,
                 )
             case Aggregate(everything=True):
-                return message, (
+                hint = (
                     "GROUP BY something, because an aggregate of everything has its row at every "
                     "instant"
                 )
+                break
             case _:
                 pass
-    return message, "join with a [NOW] window"
+    return NotSupportedError(
+        "this Rstream would repeat a standing relation at every microsecond",
+        hint=f"{hint}, or connect with a granularity such as '1 second'",
+        offset=offset,
+    )
