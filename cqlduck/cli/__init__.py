@@ -1,4 +1,4 @@
-"""The command line: `cqlduck run`, `demo`, `explain`, `profile`, `check`, `shell`, `snapshot`.
+"""The command line: `cqlduck run`, `demo`, `explain`, `serve` and others.
 
 The commands only call the library. Errors of the family are printed with their place and hint, and
 exit with 1; Ctrl-C exits with 130 and SIGTERM with 143, after the database was closed.
@@ -6,7 +6,7 @@ exit with 1; Ctrl-C exits with 130 and SIGTERM with 143, after the database was 
 
 from __future__ import annotations
 
-from cqlduck.cli import check, demo, explain, files, profile, run
+from cqlduck.cli import check, demo, explain, files, profile, run, serve
 from cqlduck.cli.app import add, app
 from cqlduck.cli.options import SETTINGS
 
@@ -19,6 +19,7 @@ add("profile", profile.profile)
 add("check", check.check)
 add("shell", files.shell)
 add("snapshot", files.snapshot)
+add("serve", serve.serve)
 
 
 def main() -> None:

@@ -1,0 +1,89 @@
+"""What the pages show, as SQL that anybody can run: in `con.sql`, or in a shell on a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cqlduck.connection import Connection
+from cqlduck.state.connection import quoted
+
+MAX_ROWS = 200
+"""How many rows of an answer, or of what somebody asks, a page shows."""
+
+MAX_TICKS = 120
+"""How many of the last ticks a page draws."""
+
+OVERVIEW: Mapping[str, str] = {
+    "queries": "SELECT name, kind, state, frontier, inputs, family, error FROM cql.queries",
+    "streams": "SELECT name, elements, heartbeat, last_element, late, folder, waiting_for "
+    "FROM cql.streams",
+    "relations": "SELECT name, elements, heartbeat, last_element, primary_key, folder, "
+    "waiting_for FROM cql.relations",
+    "late": "SELECT input, reason, sum(occurrences)::BIGINT AS elements FROM cql.late GROUP BY ALL "
+    "ORDER BY ALL",
+}
+"""The tables of the first page, by name."""
+
+TICKS = (
+    f"SELECT number, until, elements, seconds FROM cql.ticks ORDER BY number DESC LIMIT {MAX_TICKS}"
+)
+"""The last ticks, the newest first."""
+
+CHANGES = (
+    "SELECT tick, point, operator, from_option, to_option, chosen_by, reason FROM cql.plan_log "
+    "WHERE owner = $owner ORDER BY number DESC LIMIT 20"
+)
+"""What StreaMon, or somebody, changed of the plan of a query, the newest change first."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with the SQL that gives them.
+
+    Attributes:
+        columns: The names of their columns.
+        rows: The rows, at most `MAX_ROWS`.
+        has_more: Whether there are more.
+        sql: The SELECT.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    has_more: bool
+    sql: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows by the names of their columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def table(con: Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Table:
+    """Return the first rows of a SELECT.
+
+    Args:
+        con: The connection.
+        sql: What is asked.
+        parameters: The values of its parameters.
+
+    Raises:
+        Error: Of the family; among others it changes something.
+    """
+    found = con.sql(sql, parameters)
+    rows = found.limit(MAX_ROWS + 1).fetchall()
+    return Table(tuple(found.columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS, sql)
+
+
+def answer(con: Connection, name: str) -> Table:
+    """Return the first rows of the answer of a query; of a stream its newest elements.
+
+    Raises:
+        QueryError: The query failed, or one below it.
+    """
+    query = con.engine.query(name)
+    order = "" if query.order_by else " ORDER BY ALL"
+    if query.kind == "stream":
+        order = " ORDER BY _ts DESC"
+    return table(con, f"FROM {quoted(query.name)}{order}")
