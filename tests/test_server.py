@@ -17,8 +17,10 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from flask.testing import FlaskClient
+from typer.testing import CliRunner
 
 import cqlduck
+from cqlduck import cli
 from cqlduck.errors import Error
 from cqlduck.server import Server, lookups, pictures
 from cqlduck.server.pages import VIEWS, Pages
@@ -104,6 +106,42 @@ def test_page_of_a_query(con: cqlduck.Connection, name: str) -> None:
     assert got.text.count('<pre class="code">') == 1 + sum(
         len(operator.statements) for operator in plan.operators
     )
+
+
+def test_changes_of_choices_of_a_query(con: cqlduck.Connection) -> None:
+    con.execute(
+        "CREATE CONTINUOUS QUERY Mixed AS SELECT a.k FROM s [RANGE 9 SECONDS] a, r, s [NOW] b"
+    )
+    con.advance("2026-01-01 10:40")
+    browser = client(con)
+    assert "None yet" in browser.get("/query/mixed").text
+    con.pin("stages", "whole", "Mixed")
+    con.append("s", [{"k": 1, "v": 1, "t": "2026-01-01 10:41"}])
+    con.advance("2026-01-01 10:50")
+    (change, *_) = con.plan("Mixed").changes
+    text = browser.get("/query/mixed").text
+    assert "None yet" not in text
+    assert f"<td>{change.before}</td>" in text
+    assert f"<td>{change.after}</td>" in text
+
+
+def test_control_characters_leave_a_picture_readable() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (v VARCHAR)")
+        con.execute("CREATE CONTINUOUS QUERY \"a\x01b\" AS SELECT v FROM r WHERE v = 'x\x02y'")
+        picture = Xml.fromstring(pictures.plan(con.plan("a\x01b")))
+    assert "a b" in "".join(picture.itertext())
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "cqlduck.server")
+    monkeypatch.setitem(sys.modules, "cqlduck.server", None)
+    (tmp_path / "app.cql").write_text("CREATE STREAM s (k INTEGER)")
+    done = CliRunner().invoke(cli.app, ["serve", str(tmp_path / "app.cql")])
+    assert done.exit_code == 1
+    assert "pip install 'cqlduck[serve]'" in done.stderr
 
 
 def test_answers_are_text_and_no_markup(con: cqlduck.Connection) -> None:

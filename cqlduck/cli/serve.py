@@ -41,8 +41,9 @@ def serve(
     An application runs as with `cqlduck run`, and goes on with new batches of its drop zone until
     Ctrl-C. Of a database nothing runs, unless there is a drop zone that it reads from.
 
-    Only this machine can see the page, unless another address is given; then whoever reaches it
-    sees all that the database has. Nothing can be changed through the page.
+    Only this machine can see the page, each of its users, and they can read files by SQL as you
+    can; at another address whoever reaches it sees all that the database has, and there is no SQL.
+    Nothing can be changed through the page.
 
     For example:
 

@@ -4,9 +4,9 @@
     with server: ...                    as long as the block runs
 
 `listening` hands pages out in threads of its own; `pages` says which there are, and `lookups` which
-SQL over the inspection views each table of them is; `pictures` draws plans and ticks. Nothing here
-reads more of the engine than `Connection` offers anybody, and nothing can be changed by it: what is
-typed goes through `Connection.sql`, which only reads.
+SQL over the inspection views each table of them is; `pictures` draws plans and ticks. Pages read by
+`Connection.sql` and `Connection.plan`, as anybody can, so they change nothing. Of the engine itself
+they ask where its file is, and whether the answer of a query has an order.
 """
 
 from cqlduck.server.listening import Server

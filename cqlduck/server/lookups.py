@@ -31,28 +31,20 @@ TICKS = (
 )
 """The last ticks, the newest first."""
 
-CHANGES = (
-    "SELECT tick, point, operator, from_option, to_option, chosen_by, reason FROM cql.plan_log "
-    "WHERE owner = $owner ORDER BY number DESC LIMIT 20"
-)
-"""What StreaMon, or somebody, changed of the plan of a query, the newest change first."""
-
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with the SQL that gives them.
+    """The first rows of a SELECT.
 
     Attributes:
         columns: The names of their columns.
         rows: The rows, at most `MAX_ROWS`.
         has_more: Whether there are more.
-        sql: The SELECT.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     has_more: bool
-    sql: str
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -60,20 +52,19 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def table(con: Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Table:
+def table(con: Connection, sql: str) -> Table:
     """Return the first rows of a SELECT.
 
     Args:
         con: The connection.
         sql: What is asked.
-        parameters: The values of its parameters.
 
     Raises:
         Error: Of the family; among others it changes something.
     """
-    found = con.sql(sql, parameters)
+    found = con.sql(sql)
     rows = found.limit(MAX_ROWS + 1).fetchall()
-    return Table(tuple(found.columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS, sql)
+    return Table(tuple(found.columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS)
 
 
 def answer(con: Connection, name: str) -> Table:

@@ -103,13 +103,11 @@ class Pages:
         """Return the page of a query."""
         query = self._con.queries[name]
         plan = self._con.plan(query.name, analyze=True)
-        owner = {"owner": self._con.engine.query(name).planned_by}
         return render_template(
             "query.html",
             query=query,
             plan=plan,
             picture=pictures.plan(plan),
-            changes=lookups.table(self._con, lookups.CHANGES, owner),
             answer=self._answer(query.name),
         )
 

@@ -75,7 +75,7 @@ def plan(shown: QueryPlan) -> str:
     _draw(picture, answer, "answer")
     for one in shown.operators:
         link = Xml.SubElement(picture, "a", {"href": f"#operator-{one.number}"})
-        Xml.SubElement(link, "title").text = one.description
+        Xml.SubElement(link, "title").text = _printable(one.description)
         _draw(link, boxes[one.number], "store" if not one.inputs else "operator")
     return Xml.tostring(picture, encoding="unicode")
 
@@ -189,7 +189,7 @@ def _svg(width: float, height: float, title: str) -> Xml.Element:
     size = {"width": f"{width:.0f}", "height": f"{height:.0f}"}
     box = {"viewBox": f"0 0 {width:.0f} {height:.0f}", "role": "img"}
     picture = Xml.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **box})
-    Xml.SubElement(picture, "title").text = title
+    Xml.SubElement(picture, "title").text = _printable(title)
     return picture
 
 
