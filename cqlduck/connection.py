@@ -404,12 +404,19 @@ class Connection:
         call = arguments.function(function)
         with self._open():
             functions.refuse_name(engine, arguments.name(name))
+            # what they have not read yet is for the function that is there
+            self._reader.bring_up(
+                [query for query in engine.catalogue.callers(name) if query.promised is not None]
+            )
         found = functions.described(name, call, parameters, return_type, handling)
         callers = functions.create(engine, found, call)
         if callers:
             warnings.warn(
                 f"the function {name} has another source than when it was registered before; "
-                f"{', '.join(callers)} go on with it, but keep what the old one said",
+                f"{', '.join(callers)} go on with it: what came before is not evaluated again "
+                "while it stays, and is evaluated with the new one when it leaves, so that answers "
+                "may be wrong until all of it has left; where that matters, drop them and create "
+                "them anew",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -424,6 +424,43 @@ def test_what_waits_for_a_function_is_promised_still(tmp_path: Path) -> None:
             assert [row for row in found if row[0] is not None] == wanted
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["once", "under the other"])
+def test_another_function_is_for_what_comes_after_it(con: cqlduck.Connection, again: bool) -> None:
+    def plus(added: int) -> None:
+        con.create_function("plus", lambda x: x + added, ["BIGINT"], "BIGINT")
+
+    plus(1)
+    con.execute("CREATE CONTINUOUS QUERY now AS SELECT plus(v) AS v FROM s")
+    con.execute("CREATE CONTINUOUS QUERY below WITH (read = 'later') AS SELECT plus(v) AS v FROM s")
+    con.execute("CREATE CONTINUOUS QUERY later WITH (read = 'later') AS FROM below")
+    steps(con, range(10, 14))
+    plus(100)
+    if again:
+        plus(1000)
+    steps(con, range(14, 16))
+    wanted = sorted(con.changes("now").fetchall(), key=repr)
+    assert wanted
+    for name in ("later", "below"):
+        assert sorted(con.changes(name).fetchall(), key=repr) == wanted
+
+
+def test_an_error_of_the_function_before_is_not_lost(con: cqlduck.Connection) -> None:
+    def strict(x: int) -> int:
+        if x == 12:
+            raise ValueError("a dozen")
+        return x
+
+    con.create_function("checked", strict, ["BIGINT"], "BIGINT")
+    con.execute("CREATE CONTINUOUS QUERY f WITH (read = 'later') AS SELECT checked(v) AS v FROM s")
+    con.advance(10)
+    con.append("s", [(1, 12)], at=11)
+    con.advance(12)
+    assert con.queries["f"].state == "active"
+    with pytest.warns(RuntimeWarning, match="checked has another source"):
+        con.create_function("checked", lambda x: x, ["BIGINT"], "BIGINT")
+    assert (con.queries["f"].state, con.queries["f"].frontier) == ("failed", 10)
+
+
 def test_listeners_find_it_answered_and_hear_of_no_tick_of_its_own(
     con: cqlduck.Connection,
 ) -> None:
