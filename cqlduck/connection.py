@@ -783,8 +783,8 @@ class Connection:
     def pin(self, point: str, option: str | None, owner: str | None = None) -> None:
         """Have an option run at points of choice from the next tick on, whatever is measured.
 
-        No option changes an answer. Pins are rows of the database and stay when it is closed;
-        `cql.points` shows them with `chosen_by` 'user'.
+        No option changes an answer. Pins are rows of the database and stay when it is closed, or
+        the query replaced; `cql.points` shows them with `chosen_by` 'user'.
 
             con.pin("filters", "3 1 2", "alarms")
 

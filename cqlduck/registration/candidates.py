@@ -14,6 +14,7 @@ from cqlduck.errors import Error
 from cqlduck.registration.generalizing import Generalized, generalized, is_as, value
 from cqlduck.registration.names import is_unused
 from cqlduck.registration.options import is_deferred, retention_of, sharing_of
+from cqlduck.registration.pins import NO_PINS, Pins
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
@@ -49,7 +50,7 @@ class Candidate:
 
 
 def candidates(
-    engine: Engine, statement: CreateQuery, leaving: Query | None = None
+    engine: Engine, statement: CreateQuery, leaving: Query | None = None, pins: Pins = NO_PINS
 ) -> Iterator[Candidate]:
     """Yield what a query may be computed with, the best first; nothing changes.
 
@@ -57,6 +58,7 @@ def candidates(
         engine: The engine.
         statement: CREATE CONTINUOUS QUERY.
         leaving: A query that goes before.
+        pins: What is pinned for that one.
     """
     if not wants_sharing(engine, statement):
         return
@@ -75,7 +77,9 @@ def candidates(
         open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
         for query in open_to_it or [*known, *alike(engine, shape.key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
-            if query.name not in left and _is_plain(engine, like, shape):
+            if query.name in left or not pins.admit(query, is_open=bool(open_to_it)):
+                continue
+            if _is_plain(engine, like, shape):
                 can_be = query.keep == keep and is_first(engine, query)
                 yield Candidate(query, like, shape, bool(open_to_it), can_be)
 
@@ -194,7 +198,7 @@ def is_first(engine: Engine, query: Query) -> bool:
         return False
     if query.since != since_of(engine, query) or engine.catalogue.readers(query):
         return False
-    if engine.streamon.executor.has_wishes(query.name):
+    if engine.streamon.executor.wishes(query.name):
         return False
     log = f"cql_state.{quoted(query.changes)}"
     return not engine.database.value(f"SELECT EXISTS (FROM {log})")

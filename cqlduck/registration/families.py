@@ -38,6 +38,7 @@ from cqlduck.registration.candidates import (
 )
 from cqlduck.registration.generalizing import value
 from cqlduck.registration.options import assign, longest, options_of
+from cqlduck.registration.pins import Pins
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
@@ -47,17 +48,18 @@ from cqlduck.state import answers, arrivals, catalog_rows, families, inspection,
 from cqlduck.state.registered import EXPIRED, Input, Query
 
 
-def join(engine: Engine, statement: CreateQuery) -> bool:
+def join(engine: Engine, statement: CreateQuery, pins: Pins) -> bool:
     """Register a query as a member of a family, inside a change, if there is or can be one.
 
     Args:
         engine: The engine.
         statement: CREATE CONTINUOUS QUERY; its name is unused.
+        pins: What was pinned for the query in whose place it comes.
 
     Returns:
         Whether it is one; if not, nothing has changed.
     """
-    for one in candidates(engine, statement):
+    for one in candidates(engine, statement, pins=pins):
         family: Query | None = one.query
         if not one.is_open:
             family = _found(engine, one)

@@ -13,6 +13,7 @@ from cqlduck.registration.candidates import (
     wants_sharing,
 )
 from cqlduck.registration.options import is_deferred
+from cqlduck.registration.pins import NO_PINS, pins_of
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery
@@ -93,12 +94,16 @@ def prospect(
         return Prospect(None, None, why)
     if any(key == "history" for key, _ in statement.options):
         return Prospect(None, None, "it asks for history")
-    why = ""
-    for one in candidates(engine, statement, leaving):
+    why, pins = "", NO_PINS
+    if is_new and leaving is not None:
+        pins = pins_of(engine, leaving)
+    for one in candidates(engine, statement, leaving, pins):
         made = None if one.is_open else founding(engine, one)
         if not isinstance(made, str):
             return Prospect(one, made, "")
         why = made
+    if pins and leaving is not None:
+        return Prospect(None, None, f"{leaving.name}, in whose place it comes, is pinned")
     found = widening(engine, statement, own, leaving)
     if not isinstance(found, str):
         return Prospect(None, found.made, "", found)

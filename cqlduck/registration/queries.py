@@ -18,6 +18,7 @@ from cqlduck.registration.options import (
     sharing_of,
     weight_of,
 )
+from cqlduck.registration.pins import NO_PINS, Pins, pins_of, restore
 from cqlduck.registration.removal import leave_system, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
@@ -78,17 +79,23 @@ def refuse_other(engine: Engine, statement: CreateQuery) -> None:
             )
 
 
-def _begin_new(engine: Engine, statement: CreateQuery) -> None:
-    """Register a query: as a member of a family, or with a plan of its own."""
+def _begin_new(engine: Engine, statement: CreateQuery, pins: Pins = NO_PINS) -> None:
+    """Register a query: as a member of a family, or with a plan of its own.
+
+    Args:
+        engine: The engine.
+        statement: CREATE CONTINUOUS QUERY.
+        pins: What was pinned for the query in whose place it comes.
+    """
     compiled = None
     if engine.refuses_unbounded:
         # what bounds the memory of a member its own plan says
         compiled = engine.compile(statement.name, statement.body)
         refuse_unbounded(engine, statement, compiled)
-    if families.join(engine, statement):
+    if families.join(engine, statement, pins):
         return
     compiled = compiled or engine.compile(statement.name, statement.body)
-    if not families.widen(engine, statement, compiled):
+    if pins or not families.widen(engine, statement, compiled):
         begin(engine, statement, compiled)
         candidates.note(engine, engine.query(statement.name))
 
@@ -166,18 +173,21 @@ def says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
 def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     """Register a query in the place of an old one.
 
-    If others read it, they go on: its log does too, and at one instant its answer changes.
+    If others read it, they go on: its log does too, and at one instant its answer changes. What is
+    pinned for it stays.
     """
+    pins = pins_of(engine, old)
     readers = engine.catalogue.readers_of(old)
     compiled = compile_anew(engine, statement, old)
-    if not readers:
+    if readers:
+        refuse_unfit(engine, statement, compiled, old, readers)
+        remove(engine, old, keep_log=True)
+        begin(engine, statement, compiled, old)
+        move_behind(engine, readers)
+    else:
         remove(engine, old)
-        _begin_new(engine, statement)
-        return
-    refuse_unfit(engine, statement, compiled, old, readers)
-    remove(engine, old, keep_log=True)
-    begin(engine, statement, compiled, old)
-    move_behind(engine, readers)
+        _begin_new(engine, statement, pins)
+    restore(engine, engine.query(statement.name), pins)
 
 
 def move_behind(engine: Engine, readers: Sequence[Query]) -> None:

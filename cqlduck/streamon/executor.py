@@ -307,9 +307,11 @@ class Executor:
         known = self.kept.choices
         return {point.owner for point in known if point.ticks is None and point.name == name}
 
-    def has_wishes(self, owner: str) -> bool:
-        """Return whether a user wants something of an owner."""
-        return any(point.ticks is None and point.owner == owner for point in self.kept.choices)
+    def wishes(self, owner: str) -> dict[str, str]:
+        """Return the options that a user wants of an owner, by the kind of point."""
+        known = self.kept.choices
+        mine = [point for point in known if point.ticks is None and point.owner == owner]
+        return {point.name: known[point].option for point in mine}
 
     def wish(self, name: str, owner: str | None, option: str | None) -> None:
         """Let a user want an option, or none any more.
@@ -327,6 +329,19 @@ class Executor:
             unwritten = self.kept.unwritten | {point}
             self.kept = replace(self.kept, choices=left, unwritten=unwritten, has_news=True)
         self._has_wishes = self._has_some()
+
+    def let_go(self, point: Point, option: str, reason: str, instant: Instant | None) -> None:
+        """Log that what a user wanted cannot be had any more; inside a change.
+
+        Args:
+            point: The point, for which its default option runs from now on.
+            option: The option that was wanted.
+            reason: Why not.
+            instant: The frontier.
+        """
+        self._put(point, option, USER)
+        default = KINDS[point.name].options[0]
+        self._switch(point, Proposal(default, reason=reason), DEFAULT, instant)
 
     def _switch(
         self, point: Point, proposal: Proposal, chosen_by: str, instant: Instant | None
