@@ -207,6 +207,27 @@ def test_a_member_that_leaves_its_family_takes_the_pins_along(tmp_path: Path) ->
         assert running(con, "stages", shared) == {("whole", "user")}
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER CONTINUOUS QUERY m0 SET (sharing = false)",
+        f"CREATE OR REPLACE CONTINUOUS QUERY m0 WITH (sharing = false) AS {ABOVE.format(0)}",
+    ],
+)
+def test_a_member_that_is_separated_takes_the_pins_along(statement: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(STREAM)
+        create(con, "m0", ABOVE.format(0))
+        create(con, "m1", ABOVE.format(1))
+        shared = family(con, "m0")
+        assert shared is not None
+        con.pin("stages", "whole", "m0")
+        play(con, range(2))
+        con.execute(statement)
+        assert family(con, "m0") is None
+        assert pins(con) == {(shared, "stages", "whole"), ("m0", "stages", "whole")}
+
+
 def test_the_last_member_of_a_family_takes_the_pins_along() -> None:
     with cqlduck.connect() as con:
         con.execute(STREAM)

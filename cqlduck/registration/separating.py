@@ -13,6 +13,7 @@ import dataclasses
 from cqlduck.engine import Engine
 from cqlduck.errors import NotSupportedError
 from cqlduck.registration import candidates, families
+from cqlduck.registration.pins import pins_of, restore
 from cqlduck.state import answers, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import Query
@@ -39,7 +40,7 @@ def separate(engine: Engine, member: Query) -> Query:
     # content is read from the stores
     engine.flush(everything=True)
     compiled = engine.recompile(member)
-    lost = engine.housekeeping.lost_of(member)
+    lost, pins = engine.housekeeping.lost_of(member), pins_of(engine, member)
     families.leave(engine, member, keep_log=True)
     query = dataclasses.replace(
         member,
@@ -69,6 +70,7 @@ def separate(engine: Engine, member: Query) -> Query:
     if lost is not None:
         engine.housekeeping.lost[query.name] = lost
     candidates.note(engine, query)
+    restore(engine, query, pins)
     engine.recount()
     engine.expect(query)
     return query
