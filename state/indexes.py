@@ -56,12 +56,12 @@ class Indexes(Disposable[Index]):
     def __init__(self, database: Database, catalogue: Catalogue) -> None:
         """Know none before the database is `opened`."""
         super().__init__(database, catalogue)
-        self._looks_up = False
+        self._most = 0
 
     def opened(self) -> None:
         """Take note of what the database has."""
         self.kept = load(self.database, self.catalogue)
-        self._look_up()
+        self.look_up()
 
     def prepare(self, owner: str, wanted: Sequence[Index]) -> tuple[Fill, ...]:
         """Have the indexes be there that a tick is about to use, and no others; inside of it.
@@ -73,7 +73,7 @@ class Indexes(Disposable[Index]):
         Returns:
             The indexes that were made, as what it took.
         """
-        self._look_up()
+        self.look_up()
         there = self.of(owner)
         if set(there) == set(wanted):
             return ()
@@ -102,19 +102,18 @@ class Indexes(Disposable[Index]):
         if self.of(owner) == there:
             return
         super()._know(owner, there)
-        self._look_up()
+        self.look_up()
 
-    def _look_up(self) -> None:
-        """Have DuckDB look up in indexes what it has so few values of, while there are any.
+    def look_up(self, most: int = MAX_KEYS) -> None:
+        """Have DuckDB look up so many values in indexes at most, while there are any.
 
         No transaction undoes a setting: after one that was undone it may be another one.
         """
-        if self._looks_up != bool(self.kept):
+        most = most if self.kept else 0
+        if self._most != most:
             setting = "dynamic_or_filter_threshold"
-            self.database.execute(
-                f"SET {setting} = {MAX_KEYS}" if self.kept else f"RESET {setting}"
-            )
-            self._looks_up = bool(self.kept)
+            self.database.execute(f"SET {setting} = {most}" if most else f"RESET {setting}")
+            self._most = most
 
 
 def load(database: Database, catalogue: Catalogue) -> Known:

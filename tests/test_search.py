@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ import pytest
 
 import cqlduck
 from cqlduck.errors import Error
-from cqlduck.rewrite.operators.search import MAX_KEYS
+from cqlduck.rewrite.operators.search import MAX_ELEMENTS, MAX_KEYS
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.plan.searches import SEARCH
-from cqlduck.rewrite.statements.ordered import TableSearch
+from cqlduck.rewrite.statements.ordered import NOWHERE, TableSearch
 from cqlduck.state.probing import RowsCounted
 from cqlduck.state.profile import Profile
 from cqlduck.streamon import lookups, modelled, searching
@@ -164,6 +165,29 @@ def test_few_changes_find_the_rows_of_a_relation_through_an_index(relation) -> N
             shown = dict(con.sql("SELECT k, v FROM q").fetchall())
             assert shown == {key: value for key, value in there.items() if value > 1}
         assert con.sql("FROM cql.late").fetchall() == []
+
+
+@pytest.mark.parametrize("count", [MAX_KEYS // 2, MAX_ELEMENTS // 2, MAX_ELEMENTS])
+@pytest.mark.parametrize("relation", [KEYED, BAG])
+def test_more_changes_find_rows_of_a_relation_than_find_groups(relation, count) -> None:
+    """For those alone DuckDB looks up so many values, and not for what else the tick does."""
+    threshold = "SELECT current_setting('dynamic_or_filter_threshold')"
+    with cqlduck.connect() as con:
+        con.execute(relation + "CREATE CONTINUOUS QUERY q AS FROM r WHERE v > 1")
+        fill(con, 20 * MAX_ELEMENTS)
+        con.pin("search", "1", "r")
+        # not a range, which would be two comparisons
+        keys = [7 + 3 * n + n % 2 for n in range(count // 2)]
+        for at, before in ((2, 1), (3, 2)):
+            con.retract("r", [(key, f"g{key}", before) for key in keys], at=at)
+            con.append("r", [(key, f"g{key}", at) for key in keys], at=at)
+            with seen(con, "relation_r") as found:
+                con.advance(at)
+            assert ("CREATE", "Index Scan") in found.scans
+            assert ("CREATE", "Sequential Scan") not in found.scans
+            assert con.engine.database.value(threshold) == MAX_KEYS
+            shown = sorted(con.sql("SELECT k, v FROM q").fetchall())
+            assert shown == [(key, at) for key in keys]
 
 
 def test_an_index_goes_before_many_elements_come(tmp_path: Path) -> None:
@@ -385,6 +409,21 @@ def found(mine: Searching, elements: int, seconds: float, now: str = SCAN) -> st
 def test_many_groups_have_an_index_on_the_key_of_most_values() -> None:
     assert found(policy(2_000_000, (10, 2_000_000)), 10, 0.02) == "2"
     assert found(policy(2_000_000, (2_000_000, 10)), 10, 0.02) == "1"
+
+
+def test_more_rows_of_a_relation_are_looked_up_than_groups() -> None:
+    rows, values = 6_000_000, (1_500_000, 7)
+    of_relation = replace(ABOUT, site=NOWHERE)
+    for count, expected in ((MAX_KEYS + 1, "1"), (MAX_ELEMENTS, "1"), (MAX_ELEMENTS + 1, None)):
+        mine = policy(rows, values)
+        for about, option in ((ABOUT, None), (of_relation, expected)):
+            given = Facts(count, stored=lambda: rows, about=about)
+            better = mine.better(SCAN, 0.05 / count, given)
+            assert (None if better is None else better.option) == option
+    # as many rows have one of the values as DuckDB finds by a scan alone
+    mine = policy(rows, (100_000, 7))
+    given = Facts(MAX_KEYS, stored=lambda: rows, about=of_relation)
+    assert mine.better(SCAN, 0.05 / MAX_KEYS, given) is None
 
 
 def test_few_groups_many_changes_or_common_values_have_none() -> None:

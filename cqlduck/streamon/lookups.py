@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cqlduck.rewrite.operators import relation
-from cqlduck.rewrite.operators.search import INDEXED, MAX_KEYS
+from cqlduck.rewrite.operators.search import INDEXED, MAX_ELEMENTS, MAX_KEYS
 from cqlduck.rewrite.plan.searches import SEARCH, key_of
 from cqlduck.rewrite.statements.ordered import NOWHERE, TableSearch
 from cqlduck.state import listing, pending
@@ -90,13 +90,18 @@ class Lookups:
             executor.profiler.budget.looking += spent
             executor.ledger.filled(point, len(made), spent)
         self._asked = _Asked(point, facts, option, spent)
-        return name if found.count <= MAX_KEYS else None
+        if name is None or found.count > MAX_ELEMENTS:
+            return None
+        if found.count > MAX_KEYS:
+            self._indexes.look_up(MAX_ELEMENTS)
+        return name
 
     @contextmanager
     def closing(self) -> Iterator[None]:
         """Take note of what it takes to close a relation in the block, if `column` is asked."""
         self._asked, started = None, time.perf_counter()
         yield
+        self._indexes.look_up()
         if self._asked is not None:
             self._closed(self._asked, time.perf_counter() - started)
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from cqlduck.rewrite.operators.search import MAX_KEYS
+from cqlduck.rewrite.operators.search import MAX_ELEMENTS, MAX_KEYS
 from cqlduck.rewrite.plan.searches import key_name, key_of
-from cqlduck.rewrite.statements.ordered import TableSearch
+from cqlduck.rewrite.statements.ordered import NOWHERE, TableSearch
 from cqlduck.state.probing import Found, RowsCounted, Wanted
 from cqlduck.streamon.budget import FILLING_FRACTION
 from cqlduck.streamon.decisions import Better, Costing, scaled
@@ -42,8 +42,9 @@ UPKEEP_SECONDS = 4e-6
 BUILT_SECONDS = 2.5e-7
 """What it takes to build an index, for each row."""
 
-MOST_FOUND = 2048
-"""How many rows DuckDB (release 2.0) reads through an index at most."""
+MOST_FOUND, FOUND_FRACTION = 2048, 0.001
+"""How many rows DuckDB (release 2.0) reads through an index at most, or which part of all if those
+are more."""
 
 
 @dataclass
@@ -117,8 +118,9 @@ class Searching(Modelled):
         """Return the same: ticks of other sizes are told apart by what an element takes."""
         return self.drops()
 
-    def _seconds(self, option: str, elements: int) -> float | None:
+    def _seconds(self, option: str, facts: Facts) -> float | None:
         """Return what a tick takes to find its rows, and to keep an index of them."""
+        elements, about = facts.elements or 0, facts.about
         scan, key = SCANNED_SECONDS * self.rows, key_of(option)
         if key is None:
             return scan
@@ -126,14 +128,16 @@ class Searching(Modelled):
             return None
         kept = UPKEEP_SECONDS * elements
         found = elements * self.rows / max(self.values[key], 1)
-        if elements > MAX_KEYS or found > MOST_FOUND:
+        is_relation = isinstance(about, TableSearch) and about.site == NOWHERE
+        if elements > (MAX_ELEMENTS if is_relation else MAX_KEYS):
+            return scan + kept
+        if found > max(MOST_FOUND, FOUND_FRACTION * self.rows):
             return scan + kept
         return FIXED_SECONDS + KEY_SECONDS * elements + kept
 
     def costing(self, facts: Facts) -> Costing:
         """Return what says the seconds that a tick takes to find its rows."""
-        elements = facts.elements or 0
-        return lambda option: self._seconds(option, elements)
+        return lambda option: self._seconds(option, facts)
 
     def better(self, now: str, taken: float | None, facts: Facts) -> Better | None:
         """Return another option, if it is expected to save enough."""
@@ -146,7 +150,7 @@ class Searching(Modelled):
             return None
         best = max(about.keys, key=self.values.__getitem__)
         other = SCAN if key_of(now) is not None else key_name(best)
-        before, after = self._seconds(now, elements), self._seconds(other, elements)
+        before, after = self._seconds(now, facts), self._seconds(other, facts)
         if before is None or after is None:
             return None
         saved = (before - after) / max(taken * elements, before)

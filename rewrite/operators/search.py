@@ -31,6 +31,13 @@ MAX_KEYS = 128
 DuckDB takes 15 µs to prepare for each, and to scan a million groups for integers takes 4 ms.
 """
 
+MAX_ELEMENTS = 1024
+"""How many elements of a relation find their rows in an index at most.
+
+The columns of what is found are read then by the row, in a scan by the vector: which of them takes
+longer depends on how many rows of the store have one of the values.
+"""
+
 INDEXED = SCANNED | {"VARCHAR"}
 """The types of keys that may have an index."""
 
