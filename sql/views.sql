@@ -174,7 +174,7 @@ WHERE q.shape IS NULL
 ORDER BY q.position, o.number;
 COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it. id says what it computes, whatever its columns are called: equal operators of different queries have the same id; inputs are the ids of its inputs.';
 
--- These two name the tables of what is registered. cqlduck makes them anew when that changes
+-- These name the tables of what is registered. cqlduck makes them anew when that changes
 -- (cqlduck.state.inspection); here they are made for the views that read them.
 
 CREATE VIEW IF NOT EXISTS cql_state.synopsis_rows WITH (DEFER_BINDING) AS
@@ -190,6 +190,14 @@ SELECT
     CAST(NULL AS BIGINT) AS last_instant
 WHERE false;
 
+CREATE VIEW IF NOT EXISTS cql_state.bases WITH (DEFER_BINDING) AS
+SELECT
+    CAST(NULL AS VARCHAR) AS query,
+    CAST(NULL AS VARCHAR) AS table_name,
+    CAST(NULL AS BIGINT) AS row_count,
+    CAST(NULL AS BIGINT) AS instant
+WHERE false;
+
 CREATE OR REPLACE VIEW cql.synopses WITH (DEFER_BINDING) AS
 SELECT
     s.query,
@@ -202,7 +210,8 @@ JOIN cql_state.synopsis_rows AS r ON r.table_name = s.table_name
 ORDER BY s.query, s.operator, s.kind;
 COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone; cache: the combinations of some inputs of a join.';
 
--- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat.
+-- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat;
+-- of a base its readers.
 
 CREATE OR REPLACE VIEW cql_state.holders WITH (DEFER_BINDING) AS
 SELECT
@@ -231,21 +240,36 @@ FROM cql_state.inputs AS i,
 UNION ALL
 SELECT i.name, NULL, NULL, other.name || ' has no heartbeat yet'
 FROM cql_state.inputs AS i, cql_state.inputs AS other
-WHERE other.heartbeat IS NULL AND other.family IS NULL;
+WHERE other.heartbeat IS NULL AND other.family IS NULL
+UNION ALL
+SELECT q.name, r.name, NULL,
+    'reads it, and the log after it'
+    || CASE r.state WHEN 'active' THEN '' ELSE ', and it stands still (' || r.state || ')' END
+FROM (SELECT name, state, unnest(inputs) AS input FROM cql_state.query_rows WHERE shape IS NULL) AS r
+JOIN cql_state.query_rows AS q ON q.name = r.input AND q.kind = 'relation';
 COMMENT ON VIEW cql_state.holders IS 'For each store the queries and other readers that need its elements: from which instant on (NULL: all of them), and why. query is NULL for other readers.';
 
 CREATE OR REPLACE VIEW cql.stores WITH (DEFER_BINDING) AS
 SELECT
-    i.name,
-    i.kind,
-    'cql_state."' || replace(r.table_name, '"', '""') || '"' AS table_name,
-    r.row_count,
-    cql_state.shown(r.first_instant) AS first_instant,
-    cql_state.shown(r.last_instant) AS last_instant,
-    cql_state.shown(i.forgotten) AS forgotten_until,
+    s.name,
+    s.kind,
+    'cql_state."' || replace(s.table_name, '"', '""') || '"' AS table_name,
+    s.row_count,
+    cql_state.shown(s.first_instant) AS first_instant,
+    cql_state.shown(s.last_instant) AS last_instant,
+    cql_state.shown(s.forgotten) AS forgotten_until,
     h.held_by
-FROM cql_state.inputs AS i
-JOIN cql_state.store_rows AS r ON r.input = i.name
+FROM (
+    SELECT
+        i.position, i.name, i.kind, r.table_name, r.row_count, r.first_instant, r.last_instant,
+        i.forgotten
+    FROM cql_state.inputs AS i
+    JOIN cql_state.store_rows AS r ON r.input = i.name
+    UNION ALL
+    SELECT q.position, q.name, 'base', b.table_name, b.row_count, b.instant, b.instant, NULL
+    FROM cql_state.query_rows AS q
+    JOIN cql_state.bases AS b ON b.query = q.name
+) AS s
 LEFT JOIN (
     SELECT
         input,
@@ -253,9 +277,9 @@ LEFT JOIN (
             ORDER BY back_to NULLS FIRST, query NULLS LAST, why) AS held_by
     FROM cql_state.holders
     GROUP BY input
-) AS h ON h.input = i.name
-ORDER BY i.position;
-COMMENT ON VIEW cql.stores IS 'One row a store: the elements of a stream or relation, stored once for all queries; windows are positions in it. How many rows it has, of which instants, and why: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL for other readers.';
+) AS h ON h.input = s.name
+ORDER BY s.position;
+COMMENT ON VIEW cql.stores IS 'One row a store: the elements of a stream or relation, stored once for all queries; windows are positions in it. And one row (kind base) a query that yields a relation and that others read: its answer at an earlier instant, stored once for all of these, so that they read less of its log; without rows as long as they read the whole log. How many rows it has, of which instants, and why: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL for other readers.';
 
 CREATE OR REPLACE VIEW cql.queues WITH (DEFER_BINDING) AS
 SELECT

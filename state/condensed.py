@@ -12,16 +12,17 @@ elements since outweigh it, so its upkeep costs a constant factor, and what a re
 proportion to the answer.
 
 What changes in a tick is read from the log itself. The base has no content of its own: it may go at
-any time.
+any time. It is there as long as somebody reads the query, without rows until the first are summed
+up; `cql.stores` lists it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import netting
+from cqlduck.state import inspection, netting
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import ALIAS, Database, quoted
@@ -36,6 +37,8 @@ _SINCE = re.compile(r"WHERE \(?_ts > \(?(-?\d+)[);\s]*$")
 
 class Condensed(Disposable[Instant]):
     """The condensed logs of a database, by name of the query: the instants of their bases.
+
+    A base without rows has none, and is known all the same.
 
     Args:
         database: The database.
@@ -61,12 +64,20 @@ class Condensed(Disposable[Instant]):
             )
         )
         for query in self.catalogue.queries.values():
-            # nobody may read it any more, and somebody again
-            if found := _SINCE.search(there.get(query.condensed, "")):
-                self._know(query.name, (Instant(int(found[1])),))
+            if query.condensed in there:
+                found = _SINCE.search(there[query.condensed])
+                self._know(query.name, (Instant(int(found[1])),) if found else ())
         for query in self._read():
-            if query.condensed not in there:
-                self.create(query)
+            self.create(query)
+        self.drop_unread()
+
+    def _know(self, owner: str, there: tuple[Instant, ...]) -> None:
+        self.kept = {**self.kept, owner: there}
+
+    @property
+    def bases(self) -> Sequence[Query]:
+        """The queries that have a base."""
+        return [query for query in self.catalogue.queries.values() if query.name in self.kept]
 
     def _read(self) -> Iterator[Query]:
         """Yield the queries that yield a relation which another query reads."""
@@ -84,6 +95,8 @@ class Condensed(Disposable[Instant]):
 
     def create(self, query: Query) -> None:
         """Make what is read of a query, if it is not there: for now its log."""
+        if query.name in self.kept:
+            return
         base, view = (f"cql_state.{quoted(name)}" for name in (query.base, query.condensed))
         self.database.execute(
             f"CREATE TABLE IF NOT EXISTS {base} ({typed(query.columns)}, _ts BIGINT, "
@@ -95,13 +108,24 @@ class Condensed(Disposable[Instant]):
         self.database.execute(
             f"CREATE VIEW IF NOT EXISTS {view} AS FROM cql_state.{quoted(query.changes)}"
         )
+        self._know(query.name, ())
+        inspection.refresh_bases(self.database, self.bases, query)
 
     def drop(self, query: Query) -> None:
-        """Remove what was read of a query that is dropped."""
-        self._know(query.name, ())
+        """Remove what was read of a query, if it is there."""
+        if query.name not in self.kept:
+            return
+        self.kept = {name: at for name, at in self.kept.items() if name != query.name}
         self.tails.pop(query.name, None)
+        inspection.refresh_bases(self.database, self.bases, query)
         self.database.execute(f"DROP VIEW IF EXISTS cql_state.{quoted(query.condensed)}")
         self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.base)}")
+
+    def drop_unread(self) -> None:
+        """Remove what was read of queries that nobody reads any more."""
+        for query in self.bases:
+            if not self.catalogue.readers(query):
+                self.drop(query)
 
     def renew(self, query: Query) -> None:
         """Have the log of a query be read as it is: its plan is another one, or its columns."""

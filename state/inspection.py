@@ -1,15 +1,18 @@
 """The inspection views that name every table and count its rows exactly.
 
-The views of schema `cql` are text in `sql/views.sql`; but `cql.synopses` and `cql.stores` read two
+The views of schema `cql` are text in `sql/views.sql`; but `cql.synopses` and `cql.stores` read
 views of `cql_state` that list tables, and this module writes those. A view names each of its
 tables, so a single view over all of them would be rewritten with every registered query. Hence they
 are written in pages: a page lists `PAGE` consecutive positions, and the view lists the pages.
 DuckDB binds them when they are read.
+
+Bases go by the number of their query: it stays while the base does, and the position may change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import ALIAS, Database, literal, quoted
@@ -18,11 +21,26 @@ from cqlduck.state.registered import Input, Query
 PAGE = 32
 """How many positions of the catalogue one page has."""
 
-_SYNOPSES, _STORES = "synopsis_rows", "store_rows"
+_SYNOPSES, _STORES, _BASES = "synopsis_rows", "store_rows", "bases"
 _COMMENTS = {
     _SYNOPSES: "How many rows each synopsis has.",
     _STORES: "How many rows each store has, and from when to when.",
+    _BASES: "How many rows the base of each query has that others read, and of which instant.",
 }
+_EMPTY = {
+    _SYNOPSES: "SELECT NULL::VARCHAR AS table_name, NULL::BIGINT AS row_count WHERE false",
+    _STORES: (
+        "SELECT NULL::VARCHAR AS input, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
+        "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
+    ),
+    _BASES: (
+        "SELECT NULL::VARCHAR AS query, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
+        "row_count, NULL::BIGINT AS instant WHERE false"
+    ),
+}
+_by_position: Callable[[Input | Query], int] = attrgetter("position")
+_by_number: Callable[[Input | Query], int] = attrgetter("number")
+_PLACES = {_SYNOPSES: _by_position, _STORES: _by_position, _BASES: _by_number}
 
 
 def refresh(database: Database, catalogue: Catalogue, thing: Input | Query) -> None:
@@ -34,31 +52,55 @@ def refresh(database: Database, catalogue: Catalogue, thing: Input | Query) -> N
         thing: What was registered or dropped.
     """
     name = _STORES if isinstance(thing, Input) else _SYNOPSES
-    page = thing.position // PAGE
-    there = _on_page(catalogue, name, page)
+    _refresh(database, name, _things(catalogue, name), thing)
+
+
+def refresh_bases(database: Database, bases: Sequence[Query], query: Query) -> None:
+    """Bring the view of bases up to date with one that has been made or dropped.
+
+    Args:
+        database: The database, inside a transaction.
+        bases: The queries that have one now.
+        query: That of which it was made or dropped.
+    """
+    _refresh(database, _BASES, bases, query)
+
+
+def _refresh(
+    database: Database, name: str, things: Sequence[Input | Query], thing: Input | Query
+) -> None:
+    page = _PLACES[name](thing) // PAGE
+    there = _on_page(things, name, page)
     if there:
         _write_page(database, name, page, there)
     if not there or there == [thing]:
-        _write_list(database, catalogue, name)
+        _write_list(database, things, name)
     if not there:
         database.execute(f"DROP VIEW IF EXISTS {_page(name, page)}")
 
 
-def refresh_all(database: Database, catalogue: Catalogue) -> None:
-    """Make the views anew, inside a transaction."""
-    for name in (_STORES, _SYNOPSES):
-        old = database.rows(
-            "SELECT view_name FROM duckdb_views() WHERE database_name = $1 "
-            "AND schema_name = 'cql_state' AND starts_with(view_name, $2)",
-            [ALIAS, f"{name}_"],
-        )
-        for page in _pages(catalogue, name):
-            _write_page(database, name, page, _on_page(catalogue, name, page))
-        _write_list(database, catalogue, name)
-        kept = {_page(name, page) for page in _pages(catalogue, name)}
-        for (view,) in old:
-            if f"cql_state.{quoted(view)}" not in kept:
-                database.execute(f"DROP VIEW cql_state.{quoted(view)}")
+def refresh_all(database: Database, catalogue: Catalogue, bases: Sequence[Query]) -> None:
+    """Make the views anew, inside a transaction.
+
+    Args:
+        database: The database.
+        catalogue: What is registered.
+        bases: The queries that have a base.
+    """
+    kept = set()
+    for name in (_STORES, _SYNOPSES, _BASES):
+        things = bases if name == _BASES else _things(catalogue, name)
+        for page in _pages(things, name):
+            _write_page(database, name, page, _on_page(things, name, page))
+            kept.add(_page(name, page))
+        _write_list(database, things, name)
+    for (view,) in database.rows(
+        "SELECT view_name FROM duckdb_views() WHERE database_name = $1 "
+        "AND schema_name = 'cql_state' AND regexp_full_match(view_name, $2)",
+        [ALIAS, rf"({'|'.join(_COMMENTS)})_\d+"],
+    ):
+        if f"cql_state.{quoted(view)}" not in kept:
+            database.execute(f"DROP VIEW cql_state.{quoted(view)}")
 
 
 def write_stubs(database: Database, query: Query, reaches: Mapping[str, int | None]) -> None:
@@ -84,12 +126,14 @@ def _things(catalogue: Catalogue, name: str) -> Sequence[Input | Query]:
     return [*catalogue.inputs.values()] if name == _STORES else catalogue.running
 
 
-def _on_page(catalogue: Catalogue, name: str, page: int) -> list[Input | Query]:
-    return [thing for thing in _things(catalogue, name) if thing.position // PAGE == page]
+def _on_page(things: Iterable[Input | Query], name: str, page: int) -> Sequence[Input | Query]:
+    place = _PLACES[name]
+    return [thing for thing in things if place(thing) // PAGE == page]
 
 
-def _pages(catalogue: Catalogue, name: str) -> list[int]:
-    return sorted({thing.position // PAGE for thing in _things(catalogue, name)})
+def _pages(things: Iterable[Input | Query], name: str) -> list[int]:
+    place = _PLACES[name]
+    return sorted({place(thing) // PAGE for thing in things})
 
 
 def _page(name: str, page: int) -> str:
@@ -97,7 +141,6 @@ def _page(name: str, page: int) -> str:
 
 
 def _write_page(database: Database, name: str, page: int, things: Sequence[Input | Query]) -> None:
-    parts = [part for thing in things if isinstance(thing, Input) for part in [_store(thing)]]
     if name == _SYNOPSES:
         parts = [
             f"SELECT {literal(table)} AS table_name, count(*) AS row_count "
@@ -108,11 +151,13 @@ def _write_page(database: Database, name: str, page: int, things: Sequence[Input
                 [[thing.name for thing in things]],
             )
         ]
+    else:
+        parts = [_store(one) if isinstance(one, Input) else _base(one) for one in things]
     _write(database, name, _page(name, page), parts)
 
 
-def _write_list(database: Database, catalogue: Catalogue, name: str) -> None:
-    pages = [f"FROM {_page(name, page)}" for page in _pages(catalogue, name)]
+def _write_list(database: Database, things: Iterable[Input | Query], name: str) -> None:
+    pages = [f"FROM {_page(name, page)}" for page in _pages(things, name)]
     _write(database, name, f"cql_state.{name}", pages)
 
 
@@ -126,13 +171,14 @@ def _store(thing: Input) -> str:
     )
 
 
+def _base(query: Query) -> str:
+    return (
+        f"SELECT {literal(query.name)} AS query, {literal(query.base)} AS table_name, "
+        f"count(*) AS row_count, max(_ts) AS instant FROM cql_state.{quoted(query.base)}"
+    )
+
+
 def _write(database: Database, name: str, view: str, parts: Sequence[str]) -> None:
-    empty = "SELECT NULL::VARCHAR AS table_name, NULL::BIGINT AS row_count WHERE false"
-    if name == _STORES:
-        empty = (
-            "SELECT NULL::VARCHAR AS input, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
-            "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
-        )
-    database.view(view, " UNION ALL ".join(parts or [empty]))
+    database.view(view, " UNION ALL ".join(parts or [_EMPTY[name]]))
     if view == f"cql_state.{name}":
         database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")

@@ -27,7 +27,7 @@ DIGEST = "schema_digest"
 
 _VIEW = re.compile(r"^CREATE (?:OR REPLACE )?VIEW (?:IF NOT EXISTS )?([\w.]+)", re.MULTILINE)
 
-LISTS = ("cql_state.synopsis_rows", "cql_state.store_rows")
+LISTS = ("cql_state.synopsis_rows", "cql_state.store_rows", "cql_state.bases")
 """The views over the tables of what is registered (`inspection`)."""
 
 FILES = ("schema", "macros", "views", "properties")

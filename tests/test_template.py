@@ -34,7 +34,7 @@ def facts(con: cqlduck.Connection) -> list[Any]:
     ]
     # the views over the tables of what is registered are made anew whenever that may have changed
     return [
-        sorted((row for row in each if row[1] not in ("synopsis_rows", "store_rows")), key=repr)
+        sorted((row for row in each if f"{row[0]}.{row[1]}" not in migrations.LISTS), key=repr)
         for each in found
     ]
 

@@ -182,7 +182,7 @@ class Opening(CatchingUp):
         if self.database.is_new:
             return
         with self.database.transaction():
-            inspection.refresh_all(self.database, self.catalogue)
+            inspection.refresh_all(self.database, self.catalogue, self.condensed.bases)
             self.database.execute("DELETE FROM cql_state.stubs")
             for query in self.catalogue.running:
                 inspection.write_stubs(self.database, query, self.stubs(query))

@@ -38,7 +38,7 @@ def _lines(query: str, kind: str, operators: Sequence[PlanOperator]) -> Iterator
         yield f"    {node}{_box(operator)}"
         for number, kept in enumerate(operator.synopses, 1):
             table = f"{node}_s{number}"
-            link = "-->" if kept.kind in ("store", "log") else "-.-"
+            link = "-->" if kept.kind in ("store", "log", "base") else "-.-"
             yield f'    {table}[("{_table(kept)}")] {link} {node}'
         for below in operator.inputs:
             yield f"    op{below} -->{_rows(operators[below])} {node}"

@@ -27,7 +27,8 @@ class PlanSynopsis:
     """A table that an operator keeps, or the store of an input.
 
     Attributes:
-        kind: What it has, as in `cql.synopses`; 'store' of an input, 'log' of a query.
+        kind: What it has, as in `cql.synopses`; 'store' of an input, 'log' of a query, and 'base'
+            of one that yields a relation.
         table: The table, as SQL names it.
         readers: The queries that read it.
         bound: What bounds it, in words, or that it grows for ever.

@@ -25,7 +25,7 @@ from cqlduck.registration.prospects import prospect, said
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.explain import linearity_of
 from cqlduck.rewrite.plan import Plan, RelationScan, StreamScan, unique
-from cqlduck.rewrite.statements.memory import Stored
+from cqlduck.rewrite.statements.memory import Stored, bound_of
 from cqlduck.rewrite.text.plans import PLAN_VERSION
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state import choices
@@ -217,7 +217,10 @@ def _synopsis(
 def _input(
     engine: Engine, node: Plan, bounds: Mapping[str, str], size: sizes.Size | None
 ) -> tuple[tuple[str, ...], tuple[PlanSynopsis, ...]]:
-    """Return the queries that read an input, and its store; nothing of another operator."""
+    """Return the queries that read an input, and its store; nothing of another operator.
+
+    Of a query that yields a relation these are its log and the base of that.
+    """
     if not isinstance(node, (StreamScan, RelationScan)):
         return (), ()
     source = node.source
@@ -230,7 +233,11 @@ def _input(
         for name in _members(engine, reader) or (reader.name,)
     )
     kind = "log" if source.is_query else "store"
-    return readers, (_synopsis(kind, source.table, readers, bounds, size),)
+    tables = [_synopsis(kind, source.table, readers, bounds, size)]
+    if isinstance(thing, Query) and thing.kind == "relation":
+        bound = {thing.base: str(bound_of(node))}
+        tables.append(_synopsis("base", thing.base, readers, bound, size))
+    return readers, tuple(tables)
 
 
 def _choices(engine: Engine, planned: Query) -> dict[int, list[PlanChoice]]:

@@ -21,7 +21,7 @@ from cqlduck.registration.queries import (
     says_the_same,
     would_begin_after,
 )
-from cqlduck.registration.removal import leave_system
+from cqlduck.registration.removal import drop_unread
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
@@ -89,7 +89,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
         parts.insert(3, "\n".join(_leaving(engine, proposal.replaced)))
     if found is not None:
         parts.insert(1, f"-- with what it is computed\n--   {said(engine, found)}")
-    leave_system(engine)
+    drop_unread(engine)
     return "\n\n".join(parts)
 
 

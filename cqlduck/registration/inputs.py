@@ -10,7 +10,7 @@ import duckdb
 from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.registration.names import is_registered, refuse_missing
-from cqlduck.registration.removal import leave_system, remove_input, remove_readers
+from cqlduck.registration.removal import drop_unread, remove_input, remove_readers
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import MAX_LEVELS, levels
 from cqlduck.rewrite.text.inputs import LATE_POLICIES
@@ -262,4 +262,4 @@ def drop(engine: Engine, statement: Drop) -> None:
         if engine.catalogue.inputs.get(statement.name.lower()) is thing:
             # the stream of what operators did may be gone with its last reader
             remove_input(engine, thing)
-        leave_system(engine)
+        drop_unread(engine)

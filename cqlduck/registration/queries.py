@@ -19,7 +19,7 @@ from cqlduck.registration.options import (
     weight_of,
 )
 from cqlduck.registration.pins import NO_PINS, Pins, pins_of, restore
-from cqlduck.registration.removal import leave_system, remove, remove_readers
+from cqlduck.registration.removal import drop_unread, remove, remove_readers
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.memory import unbounded
 from cqlduck.rewrite.text.names import refuse_name
@@ -59,7 +59,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
             _set(engine, old, {name: options.get(name, DEFAULT) for name in CHANGEABLE})
         else:
             _replace(engine, statement, old)
-        leave_system(engine)
+        drop_unread(engine)
 
 
 def refuse_other(engine: Engine, statement: CreateQuery) -> None:
@@ -369,4 +369,4 @@ def drop(engine: Engine, statement: Drop) -> None:
             return
         remove_readers(engine, statement, query)
         remove(engine, query)
-        leave_system(engine)
+        drop_unread(engine)

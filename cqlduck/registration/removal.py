@@ -43,8 +43,12 @@ def remove_input(engine: Engine, thing: Input) -> None:
     engine.recount()
 
 
-def leave_system(engine: Engine) -> None:
-    """Remove the stream of what operators did, inside a change, if no query reads it."""
+def drop_unread(engine: Engine) -> None:
+    """Remove what is there for readers alone and has none any more, inside a change.
+
+    That are the bases of queries, and the stream of what operators did.
+    """
+    engine.condensed.drop_unread()
     thing = engine.catalogue.system
     if thing is not None and not engine.catalogue.readers(thing):
         remove_input(engine, thing)
