@@ -13,7 +13,7 @@ next tick makes and fills those that it is to have (`caches`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -22,7 +22,9 @@ from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE, Synopsis
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.relalg.elements import SEQ
 from cqlduck.rewrite.statements.content import Content, contents
+from cqlduck.rewrite.statements.row_synopses import RowSynopsis
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.contents import Frontier
@@ -162,19 +164,28 @@ def adopt(
     describe(database, query.name, compiled)
 
 
-def fill(database: Database, frontier: Frontier, compiled: Compiled) -> str | None:
+def fill(
+    database: Database,
+    frontier: Frontier,
+    compiled: Compiled,
+    given: Mapping[str, str] | None = None,
+) -> str | None:
     """Put its content into each synopsis of a query, which are empty, inside a transaction.
 
     Args:
         database: The database.
         frontier: The query, which has begun, and what is kept of its inputs.
         compiled: Its plan.
+        given: SELECTs of the content of some, by name (`copied_rows`).
 
     Returns:
         Why one cannot be filled, or None; then some may be filled, and some not.
     """
     query, clock = frontier.query.name, frontier.catalogue.clock
-    found = list(contents(query, compiled.plan, clock, compiled.synopses))
+    for name, rows in (given or {}).items():
+        database.execute(f"INSERT INTO cql_state.{quoted(name)} {rows}")
+    contained = contents(query, compiled.plan, clock, compiled.synopses)
+    found = [content for content in contained if content.synopsis.name not in (given or {})]
     for content in found:
         reason = frontier.lacks(content)
         if content.found is None or reason is not None:
@@ -183,6 +194,46 @@ def fill(database: Database, frontier: Frontier, compiled: Compiled) -> str | No
     for content in found:
         _fill(database, frontier, content)
     return None
+
+
+def differing(one: RowSynopsis, other: RowSynopsis) -> str:
+    """Return a SELECT of how many rows one of two synopses has that the other has not."""
+    return (
+        f"SELECT count(*) FROM (SELECT {SEQ} AS mine FROM {_rows(one)}) AS one FULL JOIN "
+        f"(SELECT {SEQ} AS theirs FROM {_rows(other)}) AS other ON mine = theirs "
+        "WHERE mine IS NULL OR theirs IS NULL"
+    )
+
+
+def copied_rows(wanted: RowSynopsis, those: Sequence[RowSynopsis]) -> str | None:
+    """Return a SELECT of the rows that a synopsis is to have, from others of the same rows.
+
+    Args:
+        wanted: The synopsis.
+        those: Those of other queries. One of them may have what another one lacks.
+
+    Returns:
+        (columns of the synopsis), or None if none of those of the same window has some column.
+    """
+    same = [one for one in those if one.id == wanted.id]
+    meanings = {name: meaning for meaning, name in wanted.columns.items()}
+    listed = []
+    for column in wanted.synopsis.columns:
+        meaning = meanings[column.name]
+        place = next((n for n, one in enumerate(same) if meaning in one.columns), None)
+        if place is None:
+            return None
+        listed.append(f"i{place}.{quoted(same[place].columns[meaning])}")
+    tables = f"{_rows(same[0])} AS i0" + "".join(
+        f" JOIN {_rows(one)} AS i{place} ON i{place}.{SEQ} = i0.{SEQ}"
+        for place, one in enumerate(same)
+        if place
+    )
+    return f"SELECT {', '.join(listed)} FROM {tables}"
+
+
+def _rows(rows: RowSynopsis) -> str:
+    return f"cql_state.{quoted(rows.synopsis.name)}"
 
 
 def _same(

@@ -540,7 +540,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/registration/separating.py",
         ("a member leaves its family with empty tables",
-         "lacking = synopses.fill(base, frontier, compiled)", "lacking = None",
+         "lacking = synopses.fill(base, frontier, compiled, given)", "lacking = None",
          FAMILIES + "a_member_leaves_with_what_it_has"),
         ("a member leaves although its content is forgotten",
          "        if lacking is not None:", "        if False:",
@@ -635,6 +635,27 @@ MUTANTS: tuple[Mutant, ...] = (
          FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
     ),
     *_of(
+        "cqlduck/registration/meetings.py",
+        ("queries whose windows have other rows are merged",
+         "engine.database.value(synopses.differing(one, known[1][key]))", "False",
+         MERGING + "windows_in_rows_are_alike_once_they_have_the_same_rows"),
+    ),
+    *_of(
+        "rewrite/statements/row_synopses.py",
+        ("windows that slide by rows are compared by these",
+         "w.slide is None and", "True and",
+         MERGING + "windows_in_rows_are_alike_once_they_have_the_same_rows"),
+    ),
+    *_of(
+        "cqlduck/registration/separating.py",
+        ("who leaves a family leaves the rows of windows behind",
+         "if rows is not None:", "if False:",
+         MERGING + "who_has_the_rows_of_a_window_leaves_with_them"),
+        ("who leaves a family has rows of before it began",
+         '"" if since is None else f" WHERE {TS} > {since}"', '""',
+         MERGING + "who_has_the_rows_of_a_window_leaves_with_them"),
+    ),
+    *_of(
         "rewrite/plan/warmth.py",
         ("what looks back by rows is warm at once",
          "            return of_rows\n", "            return ZERO\n",
@@ -686,8 +707,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/registration/meetings.py",
         ("queries are merged while it shows when they began",
-         "yield Meeting(query.name, host.name, at)",
-         "yield Meeting(query.name, host.name, NEVER)",
+         "Meeting(query.name, host.name, at, by_rows)",
+         "Meeting(query.name, host.name, NEVER, by_rows)",
          MERGING + "a_query_is_merged_when_no_window_has_what_came_before_it"),
     ),
     *_of(

@@ -1138,7 +1138,10 @@ def test_who_stands_still_cannot_leave() -> None:
 def test_what_is_forgotten_cannot_leave() -> None:
     with cqlduck.connect() as con:
         con.execute(SCRIPT)
-        members(con, "SELECT k FROM s [ROWS 3] WHERE v > {}", 2)
+        for number, called in enumerate(("max", "min")):
+            body = f"SELECT k, {called}(v) AS m FROM s GROUP BY k"
+            con.execute(f"CREATE CONTINUOUS QUERY m{number} AS {body}")
+        assert con.engine.query("m0").family is not None
         for t in range(9):
             con.append("s", [(1, t)], at=t)
             con.advance(t)

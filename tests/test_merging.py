@@ -35,8 +35,15 @@ ALIKE = [
     "SELECT k, v FROM s [PARTITION BY k ROWS 2 RANGE 3]",
     "SELECT k, first(v) AS f, list(v) AS l FROM s [RANGE 2] GROUP BY k",
     FAILING,
-    # never warm
+    # once the same rows are there
     "SELECT k, count(*) AS n FROM s [ROWS 3] GROUP BY k",
+    "SELECT k, v FROM s [PARTITION BY k ROWS 1]",
+    "SELECT Istream(a.k, max(b.v) AS m) FROM s [ROWS 2] a, u [RANGE 2] b, r "
+    "WHERE a.k = b.k AND b.k = r.k GROUP BY a.k",
+    "SELECT DISTINCT k FROM s [ROWS 4] EXCEPT SELECT k FROM s [PARTITION BY k ROWS 2]",
+    # never warm
+    "SELECT k, v FROM s [ROWS 3 SLIDE 2]",
+    "SELECT k, count(*) AS n FROM (SELECT Istream(k, v) FROM s [RANGE 2]) [ROWS 3] GROUP BY k",
     "SELECT DISTINCT k FROM s",
     "SELECT k FROM (SELECT Istream(k, w) FROM r) [RANGE 2]",
 ]
@@ -177,7 +184,85 @@ def test_when_a_query_is_warm_its_plan_says() -> None:
         for number, body in enumerate(ALIKE):
             con.execute(f"CREATE CONTINUOUS QUERY q{number} WITH (sharing = false) AS {body}")
             known.append(warm_after(con.engine.compiled[f"q{number}"].plan))
-    assert known == [3, 4, 3, 4, 7, 5, 1, 3, 4, 4, 3, 3, None, None, None]
+    assert known == [3, 4, 3, 4, 7, 5, 1, 3, 4, 4, 3, 3, *[None] * 8]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "at"),
+    [
+        # a tick has two elements: before that of 6 the second one has four
+        (("SELECT k, count(*) AS n FROM s [ROWS 3] GROUP BY k",) * 2, 6),
+        (("SELECT sum(v) AS t FROM s [ROWS 9]", "SELECT count(*) AS n FROM s [ROWS 9] x"), 12),
+        (("SELECT v FROM s [ROWS 2] WHERE k = 1", "SELECT k, v FROM s [ROWS 2] y WHERE k = 1"), 5),
+        (("SELECT s.v, w FROM s [ROWS 3], r WHERE s.k = r.k",) * 2, 6),
+        # the partition 9 has been there before, and has nothing since
+        (("SELECT k, v FROM s [PARTITION BY k ROWS 1]",) * 2, None),
+        (("SELECT k, v FROM s [PARTITION BY k ROWS 1] WHERE k < 2",) * 2, None),
+        (("SELECT k FROM s [ROWS 3 SLIDE 2]",) * 2, None),
+    ],
+)
+def test_windows_in_rows_are_alike_once_they_have_the_same_rows(
+    bodies: tuple[str, str], at: int | None
+) -> None:
+    """It is asked in ever longer intervals; merged, both go on with what both had."""
+    told_by = {}
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute(SCRIPT)
+            con.execute(f"CREATE CONTINUOUS QUERY a AS {bodies[0]}")
+            merged = None
+            for now in range(20):
+                if now == 4:
+                    con.execute(f"CREATE CONTINUOUS QUERY b AS {bodies[1]}")
+                con.append("s", [(now % 2, now), (9 if now < 4 else 1, 3)], at=now)
+                con.append("r", [(now % 2, now)], at=now)
+                con.advance(now)
+                if now == 4 and sharing and at is not None:
+                    assert "once their windows in rows have the same rows" in con.explain("b")
+                if merged is None and families_of(con)["a"] is not None:
+                    merged = now
+            assert merged == (at if sharing else None)
+            assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+            told_by[sharing] = [told(con)[name] for name in con.queries]
+    assert told_by[True] == told_by[False]
+
+
+def test_who_has_the_rows_of_a_window_leaves_with_them() -> None:
+    """The last member too, with whom its family goes, and who has begun again in between."""
+    told_by = {}
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute(SCRIPT)
+            bodies = [
+                "SELECT sum(v) AS t FROM s [ROWS 5] WHERE k <> 1",
+                "SELECT sum(v) AS t FROM s [ROWS 5] WHERE k <> 0",
+                "SELECT k, max(v) AS m, count(*) AS n FROM s [ROWS 4 SLIDE 3] GROUP BY k",
+                "SELECT k, min(v) AS m FROM s [ROWS 4 SLIDE 3] GROUP BY k",
+                "SELECT sum(v) AS t FROM s [ROWS 5] WHERE k <> 2",
+                "SELECT sum(v) AS t FROM s [ROWS 5] WHERE k <> 3",
+            ]
+            for number, body in enumerate(bodies[2:4], 2):
+                con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {body}")
+            con.advance(0)
+            for number, body in enumerate(bodies[:2]):
+                con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {body}")
+            for now in range(1, 30):
+                con.append("s", [(now % 3, now), (now % 2, 3)], at=now)
+                con.advance(now)
+                if now in (22, 26):
+                    # it leaves when the window has rows of before its beginning
+                    number = 4 + now // 26
+                    con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {bodies[number]}")
+                left = {9: 2, 12: 3, 15: 0, 23: 4, 27: 5, 28: 1}.get(now)
+                if sharing and left is not None:
+                    name = f"q{left}"
+                    assert con.engine.query(name).family is not None
+                    con.execute(f"ALTER CONTINUOUS QUERY {name} SET (sharing = false)")
+            assert set(families_of(con).values()) == {None}
+            assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+            assert not con.sql("FROM duckdb_tables() WHERE table_name LIKE '_cql_rows%'").fetchall()
+            told_by[sharing] = [told(con)[name] for name in con.queries]
+    assert told_by[True] == told_by[False]
 
 
 def test_who_cannot_be_merged_keeps_its_plan() -> None:

@@ -84,12 +84,14 @@ class Meeting:
     Attributes:
         query: A query that has a plan of its own.
         host: Another one, or a family.
-        at: The least frontier at which both are warm.
+        at: The least frontier at which both are warm but for windows in rows alone.
+        by_rows: Whether they have such windows, which must have the same rows.
     """
 
     query: str
     host: str
     at: Instant
+    by_rows: bool = False
 
 
 @dataclass
@@ -151,6 +153,9 @@ class Core:
     """Which queries can be merged when they are warm; None if not looked at yet."""
     unmerged: dict[tuple[int, int], str] = field(default_factory=dict)
     """Of queries that could not be merged, by their numbers: why."""
+    asked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    """Of queries whose windows have not the same rows yet, by their numbers: for how many ticks
+    that is not asked again, and since which."""
     between_ticks: Callable[[], None] = _nothing
     """What is done before each tick, as a change of its own."""
     numbers: dict[str, dict[tuple[tuple[str, ...], Instant | None], int]] = field(

@@ -261,6 +261,7 @@ class Engine(Opening):
         self.unfit_to_refresh.pop(query.name, None)
         # another query may get its number
         self.unmerged = {p: why for p, why in self.unmerged.items() if query.number not in p}
+        self.asked = {p: when for p, when in self.asked.items() if query.number not in p}
 
     def explain(self, query: Query, notes: str = "") -> str:
         """Return the plan of a query, and the statements that run by what is chosen.

@@ -14,8 +14,10 @@ from cqlduck.registration import candidates, families
 from cqlduck.registration.widening import is_plain
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.plan.warmth import warm_after
+from cqlduck.rewrite.statements.row_synopses import RowSynopsis, can_be_compared, row_synopses
 from cqlduck.rewrite.text.shapes import shape_of
-from cqlduck.rewrite.text.time import Duration, Instant
+from cqlduck.rewrite.text.time import ZERO, Duration, Instant
+from cqlduck.state import synopses
 from cqlduck.state.registered import Query
 
 
@@ -38,7 +40,43 @@ def can_meet(engine: Engine, query: Query, host: Query, meeting: Meeting) -> boo
     if query.frontier is None or query.frontier != host.frontier or query.frontier < meeting.at:
         return False
     begun = all(q.begin_instant is not None and q.amend_from is None for q in (query, host))
-    return begun and not _apart(engine, query, host)
+    if not begun or _apart(engine, query, host):
+        return False
+    return not meeting.by_rows or _have_same_rows(engine, query, host)
+
+
+MOST_TICKS = 256
+"""For how many ticks it is not asked again at most whether two queries have the same rows."""
+
+
+def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
+    """Return whether the windows in rows of two queries have the same rows, as far as is known.
+
+    It is asked in ever longer intervals, so that nobody waits more than twice as long as needed.
+    """
+    pair = query.number, host.number
+    left, since = engine.asked.get(pair, (0, engine.ticks))
+    if engine.ticks - since < left:
+        return False
+    both = [row_synopses_of(engine, one) for one in (query, host)]
+    known = [{one.id: one for one in rows} for rows in both]
+    if (
+        known[0]
+        and known[0].keys() == known[1].keys()
+        and not any(
+            engine.database.value(synopses.differing(one, known[1][key]))
+            for key, one in known[0].items()
+        )
+    ):
+        engine.asked.pop(pair, None)
+        return True
+    engine.asked[pair] = (min(max(2 * left, 1), MOST_TICKS), engine.ticks)
+    return False
+
+
+def row_synopses_of(engine: Engine, query: Query) -> Sequence[RowSynopsis]:
+    """Return what a query, or family, keeps for its windows in rows alone."""
+    return row_synopses(query.name, engine.compiled[query.name.lower()], engine.clock)
 
 
 def said(engine: Engine, query: Query) -> str:
@@ -60,9 +98,12 @@ def said(engine: Engine, query: Query) -> str:
     other = running(engine, one.host if one.query == query.name else one.query)
     assert other is not None
     if query.frontier is None or query.frontier < one.at:
-        when = f"when it no longer shows when they began, at {engine.shown(one.at)}"
+        rows = " or later, once their windows have the same rows" if one.by_rows else ""
+        when = f"when it no longer shows when they began, at {engine.shown(one.at)}{rows}"
         return f"it is merged with {other.name} {when}"
     why = _apart(engine, query, other)
+    if not why and one.by_rows:
+        why = "once their windows in rows have the same rows"
     return f"it is merged with {other.name} {why or 'with one of the next ticks'}"
 
 
@@ -117,11 +158,12 @@ def _by_constants(engine: Engine) -> Iterator[Meeting]:
             if query.keep != family.keep or not _may_meet(engine, query):
                 continue
             found = of_constants(engine, family, query)
-            reach = _reach(engine, query)
-            if found is not None and reach is not None:
+            reach, by_rows = _reach(engine, query)
+            # a family whose members differ in constants has no windows in rows alone
+            if found is not None and reach is not None and not by_rows:
                 sinces = [one for one in (query.since, found[1]) if one is not None]
                 at = Instant(max(sinces) + reach) if sinces else NEVER
-                yield from _unless_tried(engine, query, family, at)
+                yield from _unless_tried(engine, Meeting(query.name, family.name, at))
 
 
 def _by_meaning(engine: Engine) -> Iterator[Meeting]:
@@ -145,17 +187,18 @@ def _by_meaning(engine: Engine) -> Iterator[Meeting]:
         # a family before those that may join it
         host, *others = sorted(alike, key=lambda one: (one.shape is None, one.position))
         for query in others:
-            reach = _reach(engine, query)
+            reach, by_rows = _reach(engine, query)
             if reach is not None:
                 sinces = [one.since for one in (query, host) if one.since is not None]
                 at = Instant(max(sinces) + reach) if sinces else NEVER
-                yield from _unless_tried(engine, query, host, at)
+                yield from _unless_tried(engine, Meeting(query.name, host.name, at, by_rows))
 
 
-def _unless_tried(engine: Engine, query: Query, host: Query, at: Instant) -> Iterator[Meeting]:
+def _unless_tried(engine: Engine, meeting: Meeting) -> Iterator[Meeting]:
     """Yield the meeting of two queries, unless they could not be merged."""
-    if (query.number, host.number) not in engine.unmerged:
-        yield Meeting(query.name, host.name, at)
+    both = [running(engine, name) for name in (meeting.query, meeting.host)]
+    if tuple(one.number for one in both if one is not None) not in engine.unmerged:
+        yield meeting
 
 
 def _may_meet(engine: Engine, query: Query) -> bool:
@@ -169,6 +212,14 @@ def _may_meet(engine: Engine, query: Query) -> bool:
     return not any(one.late == "AMEND" or one is catalogue.system for one in inputs)
 
 
-def _reach(engine: Engine, query: Query) -> Duration | None:
-    """Return how many instants behind its beginning a query is warm; None if it never is."""
-    return warm_after(engine.compiled[query.name.lower()].plan)
+def _reach(engine: Engine, query: Query) -> tuple[Duration | None, bool]:
+    """Return how many instants behind its beginning a query is warm.
+
+    Returns:
+        None if it never is; and whether that is so but for windows in rows alone.
+    """
+    plan = engine.compiled[query.name.lower()].plan
+    reach = warm_after(plan)
+    if reach is not None or not can_be_compared(plan):
+        return reach, False
+    return warm_after(plan, ZERO), True

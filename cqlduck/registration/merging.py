@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -32,7 +33,9 @@ from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.registration import families, meetings
 from cqlduck.registration.candidates import Founding, family_name
 from cqlduck.registration.widening import Widening, shown_with
+from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.content import answer_at_rest
+from cqlduck.rewrite.statements.row_synopses import row_synopses
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.rewrite.widening import Written
 from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
@@ -198,7 +201,8 @@ def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
     catalog_rows.move(base, family)
     frontier = Frontier(family, engine.catalogue, base.value, engine.shown)
     try:
-        lacking = synopses.fill(base, frontier, compiled)
+        given = _rows_of_both(engine, family.name, compiled, (host, query))
+        lacking = synopses.fill(base, frontier, compiled, given)
     except DatabaseError as error:
         if machine.is_told(error) or not isinstance(error.__cause__, duckdb.Error):
             raise
@@ -213,6 +217,24 @@ def _family(engine: Engine, made: Founding, query: Query, host: Query) -> Query:
         raise _Differs(lacking)
     engine.housekeeping.dropped(family)
     return family
+
+
+def _rows_of_both(
+    engine: Engine, name: str, compiled: Compiled, both: Sequence[Query]
+) -> dict[str, str]:
+    """Return SELECTs of what a family is to have in windows in rows alone: what the others have.
+
+    Raises:
+        _Differs: They lack a column.
+    """
+    those = [one for query in both for one in meetings.row_synopses_of(engine, query)]
+    given = {}
+    for wanted in row_synopses(name, compiled, engine.clock):
+        rows = synopses.copied_rows(wanted, those)
+        if rows is None:
+            raise _Differs(f"{wanted.synopsis.name} has columns that neither of both keeps")
+        given[wanted.synopsis.name] = rows
+    return given
 
 
 def _enter(

@@ -12,8 +12,11 @@ import dataclasses
 
 from cqlduck.engine import Engine
 from cqlduck.errors import NotSupportedError
-from cqlduck.registration import candidates, families
+from cqlduck.registration import candidates, families, meetings
 from cqlduck.registration.pins import pins_of, restore
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.relalg.elements import TS
+from cqlduck.rewrite.statements.row_synopses import row_synopses
 from cqlduck.state import answers, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import Query
@@ -41,6 +44,7 @@ def separate(engine: Engine, member: Query) -> Query:
     engine.flush(everything=True)
     compiled = engine.recompile(member)
     lost, pins = engine.housekeeping.lost_of(member), pins_of(engine, member)
+    given = _rows_of_family(engine, member, compiled) if member.begin_instant is not None else {}
     families.leave(engine, member, keep_log=True)
     query = dataclasses.replace(
         member,
@@ -59,7 +63,7 @@ def separate(engine: Engine, member: Query) -> Query:
     engine.write(query, compiled, has_log=True)
     if query.begin_instant is not None:
         frontier = Frontier(query, known, base.value, engine.shown)
-        lacking = synopses.fill(base, frontier, compiled)
+        lacking = synopses.fill(base, frontier, compiled, given)
         if lacking is not None:
             raise NotSupportedError(
                 f"{query.name} cannot leave its family: {lacking}",
@@ -67,6 +71,8 @@ def separate(engine: Engine, member: Query) -> Query:
                 "with what comes then",
             )
         answers.view(base, engine.clock, query, compiled.answer)
+    for table in given.values():
+        base.execute(f"DROP TABLE {table.removeprefix('FROM ')}")
     if lost is not None:
         engine.housekeeping.lost[query.name] = lost
     candidates.note(engine, query)
@@ -74,3 +80,25 @@ def separate(engine: Engine, member: Query) -> Query:
     engine.recount()
     engine.expect(query)
     return query
+
+
+def _rows_of_family(engine: Engine, member: Query, compiled: Compiled) -> dict[str, str]:
+    """Copy what a family holds for windows in rows, which goes with its last member.
+
+    Returns:
+        Of the synopses that a member alone has for them: a SELECT of the copy, by name.
+    """
+    family = engine.catalogue.family_of(member)
+    assert family is not None
+    those, given = meetings.row_synopses_of(engine, family), {}
+    for number, wanted in enumerate(row_synopses(member.name, compiled, engine.clock)):
+        rows = synopses.copied_rows(wanted, those)
+        if rows is not None:
+            table, since = f"temp._cql_rows_{number}", member.since
+            # what came before it began is for others
+            seen = "" if since is None else f" WHERE {TS} > {since}"
+            engine.database.execute(
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM ({rows}) AS held{seen}"
+            )
+            given[wanted.synopsis.name] = f"FROM {table}"
+    return given
