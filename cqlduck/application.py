@@ -41,12 +41,26 @@ _AGAIN = re.compile(r"CREATE\s+(OR\s+REPLACE|(\w+\s+){1,3}IF\s+NOT\s+EXISTS)\s",
 # --- statements -----------------------------------------------------------------------------------
 
 
+def is_database(file: Path) -> bool:
+    """Return whether a file is one of DuckDB's: its header says so."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False  # who reads it says what is wrong
+
+
 def read(application: Path) -> str:
     """Return the text of an application.
 
     Raises:
         Error: The file is not there, or is no text.
     """
+    if is_database(application):
+        raise Error(
+            f"{application} is a database of DuckDB, and not an application",
+            hint="an application is a file of CQL; its database is said with --database",
+        )
     try:
         # some editors begin a file with a mark
         return application.read_text(encoding="utf-8-sig")

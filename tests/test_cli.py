@@ -230,6 +230,8 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("explain none.cql", "there is no file none.cql"),
         ("explain app.cql q", "there is no continuous query q"),
         ("explain app.cql counts fives", "fives is too much"),
+        ("explain foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
+        ("run foreign.duckdb", "foreign.duckdb is a database of DuckDB, and not an application"),
         ("explain -d none.duckdb q", "there is no database none.duckdb"),
         ("check none.duckdb", "there is no database none.duckdb"),
         ("shell none.duckdb", "there is no database none.duckdb"),
@@ -332,6 +334,8 @@ def test_explain_of_an_application_and_of_a_database() -> None:
     assert (
         one.stdout.strip() == call("explain", "--database", "app.duckdb", "counts").stdout.strip()
     )
+    assert one.stdout == call("explain", "app.duckdb", "counts").stdout
+    assert every.stdout == call("explain", "app.duckdb").stdout
 
 
 @pytest.mark.usefixtures("here")

@@ -53,7 +53,7 @@ def serve(
     ```
     """
     out = display.console()
-    runs = drop_zone is not None or not _is_database(file)
+    runs = drop_zone is not None or not applications.is_database(file)
     with (
         applications.Stop() as stop,
         _opened(file, database, drop_zone, setting or []) as con,
@@ -78,7 +78,7 @@ def _opened(
     settings = chosen(setting)
     if drop_zone is not None:
         settings["drop_zone"] = drop_zone
-    if _is_database(file):
+    if applications.is_database(file):
         if database is not None:
             raise Error(
                 f"{file} is a database itself",
@@ -92,15 +92,6 @@ def _opened(
         applications.go_on(con, file, text)
         refuse_without_zone(con)
         yield con
-
-
-def _is_database(file: Path) -> bool:
-    """Return whether a file is one of DuckDB's: its header says so."""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(12)[8:] == b"DUCK"
-    except OSError:
-        return False  # who reads it says what is wrong
 
 
 def _server(con: Connection, host: str, port: int) -> Server:
