@@ -196,13 +196,14 @@ def fill(
     return None
 
 
-def differing(one: RowSynopsis, other: RowSynopsis) -> str:
-    """Return a SELECT of how many rows one of two synopses has that the other has not."""
-    return (
-        f"SELECT count(*) FROM (SELECT {SEQ} AS mine FROM {_rows(one)}) AS one FULL JOIN "
-        f"(SELECT {SEQ} AS theirs FROM {_rows(other)}) AS other ON mine = theirs "
-        "WHERE mine IS NULL OR theirs IS NULL"
-    )
+def have_same_rows(database: Database, one: RowSynopsis, other: RowSynopsis) -> bool:
+    """Return whether two synopses have the same elements of a stream, by their numbers."""
+    both = [_rows(one), _rows(other)]
+    counts = [database.value(f"SELECT count(*) FROM {table}") for table in both]
+    if counts[0] != counts[1]:
+        return False
+    missing = " EXCEPT ".join(f"SELECT {SEQ} FROM {table}" for table in both)
+    return not database.rows(f"FROM ({missing}) AS missing LIMIT 1")
 
 
 def copied_rows(wanted: RowSynopsis, those: Sequence[RowSynopsis]) -> str | None:

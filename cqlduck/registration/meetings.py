@@ -60,14 +60,11 @@ def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
         return False
     both = [row_synopses_of(engine, one) for one in (query, host)]
     known = [{one.id: one for one in rows} for rows in both]
-    if (
-        known[0]
-        and known[0].keys() == known[1].keys()
-        and not any(
-            engine.database.value(synopses.differing(one, known[1][key]))
-            for key, one in known[0].items()
-        )
-    ):
+    is_same = known[0].keys() == known[1].keys() and all(
+        synopses.have_same_rows(engine.database, one, known[1][key])
+        for key, one in known[0].items()
+    )
+    if known[0] and is_same:
         engine.asked.pop(pair, None)
         return True
     engine.asked[pair] = (min(max(2 * left, 1), MOST_TICKS), engine.ticks)
