@@ -217,18 +217,24 @@ def copied_rows(wanted: RowSynopsis, those: Sequence[RowSynopsis]) -> str | None
         (columns of the synopsis), or None if none of those of the same window has some column.
     """
     same = [one for one in those if one.id == wanted.id]
-    meanings = {name: meaning for meaning, name in wanted.columns.items()}
-    listed = []
+    listed, places = [], set()
     for column in wanted.synopsis.columns:
-        meaning = meanings[column.name]
-        place = next((n for n, one in enumerate(same) if meaning in one.columns), None)
-        if place is None:
+        meaning = wanted.meanings[column.name]
+        found = [
+            (place, name)
+            for place, one in enumerate(same)
+            for name, its in one.meanings.items()
+            if its == meaning
+        ]
+        if not found:
             return None
-        listed.append(f"i{place}.{quoted(same[place].columns[meaning])}")
+        place, name = found[0]
+        places.add(place)
+        listed.append(f"i{place}.{quoted(name)}")
+    # each has the numbers of the elements: where one has all columns, no other is read
     tables = f"{_rows(same[0])} AS i0" + "".join(
-        f" JOIN {_rows(one)} AS i{place} ON i{place}.{SEQ} = i0.{SEQ}"
-        for place, one in enumerate(same)
-        if place
+        f" JOIN {_rows(same[place])} AS i{place} ON i{place}.{SEQ} = i0.{SEQ}"
+        for place in sorted(places - {0})
     )
     return f"SELECT {', '.join(listed)} FROM {tables}"
 

@@ -643,7 +643,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/statements/row_synopses.py",
         ("windows that slide by rows are compared by these",
-         "w.slide is None and", "True and",
+         "one.slide is None and", "True and",
          MERGING + "windows_in_rows_are_alike_once_they_have_the_same_rows"),
     ),
     *_of(

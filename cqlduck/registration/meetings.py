@@ -59,7 +59,7 @@ def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
     if engine.ticks - since < left:
         return False
     both = [row_synopses_of(engine, one) for one in (query, host)]
-    known = [{one.id: one for one in rows} for rows in both]
+    known = [{one.id: one for one in rows if one.is_alone} for rows in both]
     is_same = known[0].keys() == known[1].keys() and all(
         synopses.have_same_rows(engine.database, one, known[1][key])
         for key, one in known[0].items()
@@ -72,7 +72,7 @@ def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
 
 
 def row_synopses_of(engine: Engine, query: Query) -> Sequence[RowSynopsis]:
-    """Return what a query, or family, keeps for its windows in rows alone."""
+    """Return what a query, or family, keeps for its windows in rows."""
     return row_synopses(query.name, engine.compiled[query.name.lower()], engine.clock)
 
 

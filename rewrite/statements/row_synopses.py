@@ -1,9 +1,11 @@
-"""Rows that two queries hold for windows in rows alone: when they are the same, and may be copied.
+"""Rows that two queries hold for windows in rows: when they are the same, and may be copied.
 
-A window in rows forgets an element when as many others have come, however long that takes. So no
-number of instants says when it no longer shows when a query began (`plan.warmth`); that its
-synopsis has the same rows as that of an older query does. From then on both have the same window.
-Its content cannot be had from the store, which is cut: another plan takes it over from theirs.
+A window in rows alone, without a range, forgets an element when as many others have come, however
+long that takes. So no number of instants says when it no longer shows when a query began
+(`plan.warmth`); that its synopsis has the same rows as that of an older query does. From then on
+both have the same window.
+The content of any window in rows cannot be had from the store, which is cut: another plan takes it
+over from theirs. Rows that only one of them has are out of the range of the window.
 """
 
 from __future__ import annotations
@@ -21,17 +23,19 @@ from cqlduck.rewrite.text.time import Clock
 
 @dataclass(frozen=True)
 class RowSynopsis:
-    """The synopsis of a window in rows alone.
+    """The synopsis of a window in rows.
 
     Attributes:
         id: The id of the window.
         synopsis: Its synopsis.
-        columns: The columns of the synopsis, by what they mean; those of its own by their names.
+        meanings: What the columns of the synopsis mean; of those of its own that is their name.
+        is_alone: Whether the window has no range.
     """
 
     id: str
     synopsis: Synopsis
-    columns: Mapping[str, str]
+    meanings: Mapping[str, str]
+    is_alone: bool
 
 
 def can_be_compared(plan: Plan) -> bool:
@@ -40,11 +44,12 @@ def can_be_compared(plan: Plan) -> bool:
     Not if they slide by rows, which are counted from the first one; nor of a derived stream, whose
     elements each query numbers for itself.
     """
-    return all(w.slide is None and properties(w.input).is_numbered for w in _alone(plan))
+    alone = [window for window in _windows(plan) if window.width is None]
+    return all(one.slide is None and properties(one.input).is_numbered for one in alone)
 
 
 def row_synopses(query: str, compiled: Compiled, clock: Clock) -> Sequence[RowSynopsis]:
-    """Return what a query keeps for its windows in rows alone.
+    """Return what a query keeps for its windows in rows.
 
     Args:
         query: The name of the query.
@@ -54,17 +59,17 @@ def row_synopses(query: str, compiled: Compiled, clock: Clock) -> Sequence[RowSy
     writer = appointed(query, compiled.plan, clock)
     known = {synopsis.name: synopsis for synopsis in compiled.synopses}
     found = []
-    for window in _alone(writer.plan):
+    for window in _windows(writer.plan):
         synopsis = known.get(writer.table(window, "rows"))
         if synopsis is not None:
             its = identity(window)
-            columns = {its.meanings.get(c.name, c.name): c.name for c in synopsis.columns}
-            found.append(RowSynopsis(its.id, synopsis, columns))
+            meanings = {c.name: its.meanings.get(c.name, c.name) for c in synopsis.columns}
+            found.append(RowSynopsis(its.id, synopsis, meanings, window.width is None))
     return found
 
 
-def _alone(plan: Plan) -> Iterator[RowWindow]:
-    """Yield the windows in rows that no range bounds."""
+def _windows(plan: Plan) -> Iterator[RowWindow]:
+    """Yield the windows in rows."""
     for node in unique(plan):
-        if isinstance(node, RowWindow) and node.width is None:
+        if isinstance(node, RowWindow):
             yield node
