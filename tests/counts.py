@@ -1,7 +1,7 @@
 """How many cases a test takes.
 
 A property whose generator stands in `test_many_cases` is run there on thousands (`make long`). In
-CI, where the same cases come each time, it takes a fifteenth of what it takes elsewhere, of the
+CI, where the same cases come each time, it takes a nineteenth of what it takes elsewhere, of the
 costliest tests of many cases each n-th one runs, see `EACH`, and some run elsewhere alone,
 `OUT`, `HALVED`.
 """
