@@ -216,6 +216,22 @@ def test_no_base_is_left_that_nobody_reads(
         assert [] == listed(again)
 
 
+def test_a_base_that_an_earlier_build_left_goes_with_the_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stayed there until its query was dropped, although nobody read it any more."""
+    path = tmp_path / "a.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(f"{CREATE} CREATE CONTINUOUS QUERY q AS {PAIRS}")
+        run(con, 0, 9)
+        with monkeypatch.context() as patch:
+            patch.setattr(condensed.Condensed, "drop_unread", lambda self: None)
+            con.execute("DROP CONTINUOUS QUERY q")
+        assert listed(con)
+    with cqlduck.connect(path) as con:
+        assert [] == listed(con)
+
+
 def undone(con: cqlduck.Connection, statement: str) -> None:
     with con.engine.changing():
         con.execute(statement)
