@@ -11,7 +11,6 @@ import functools
 import html
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from cqlduck import arguments, checks, ingest, inventory, moments
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
-from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
+from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, warn
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.queryplan import QueryPlan, plan_of
@@ -411,14 +410,12 @@ class Connection:
         found = functions.described(name, call, parameters, return_type, handling)
         callers = functions.create(engine, found, call)
         if callers:
-            warnings.warn(
+            warn(
                 f"the function {name} has another source than when it was registered before; "
                 f"{', '.join(callers)} go on with it: what came before is not evaluated again "
                 "while it stays, and is evaluated with the new one when it leaves, so that answers "
                 "may be wrong until all of it has left; where that matters, drop them and create "
-                "them anew",
-                RuntimeWarning,
-                stacklevel=2,
+                "them anew"
             )
 
     def remove_function(self, name: str) -> None:
@@ -572,7 +569,7 @@ class Connection:
                     until = engine.step(lambda: self._take(kept, to))
                 self._run(until, is_done=bool(rows))
                 reached = instants.public(engine.clock, engine.frontier())
-            self._warn(4)
+            self._warn()
             return reached
 
     def _run(self, until: Instant | None, *, is_done: bool) -> None:
@@ -610,7 +607,7 @@ class Connection:
         with self._engine.database.interrupts.deferred:
             taken = self._follow(limit, slices)
             if self._own.failed:
-                self._warn(3)
+                self._warn()
             return taken
 
     def _follow(self, limit: int | None = None, slices: int | None = None) -> int:
@@ -627,10 +624,10 @@ class Connection:
         with self._meter.during(f"follow {self.drop_zone}"):
             return accept_batches(self._engine, self.drop_zone, self._ahead, limit, slices)
 
-    def _warn(self, level: int) -> None:
-        """Warn a caller, so many frames up, of the queries and ticks that failed, once of each."""
+    def _warn(self) -> None:
+        """Warn the caller of the queries and ticks that failed, once of each."""
         for error in self._own.new_failures():
-            warnings.warn(str(error), RuntimeWarning, stacklevel=level)
+            warn(str(error))
 
     # -- answers ----------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from cqlduck.engine import TickReport
 from cqlduck.errors import Error
 from cqlduck.state.connection import quoted
 from cqlduck.state.profile import BOOKKEEPING, Line, Profile
-from cqlduck.state.registered import Query
+from cqlduck.state.registered import FAILED, Query
 
 _PLAIN_WIDTH = 120
 _WORDS = 60  # letters of an operator's description in a profile
@@ -165,7 +165,7 @@ class Display:
         table.add_column(no_wrap=True, style="cyan")
         table.add_column(no_wrap=True, ratio=1, overflow="ellipsis")
         for query in queries[:room]:
-            if query.state == "failed":
+            if query.state == FAILED:
                 table.add_row(query.name, Text(query.error or "failed", style="red"))
                 continue
             _, rows = head(self.con, query, each)
@@ -224,7 +224,7 @@ def print_answers(
     """Print the head of each answer as a table, and on request how many elements it took."""
     con.engine.bring_up(con.engine.behind())
     for query in list(con.engine.catalogue.queries.values()):
-        if query.state == "failed":
+        if query.state == FAILED:
             out.print(Text(f"{query.name}: failed {query.error}", style="red"), soft_wrap=True)
             continue
         if query.promised is not None:

@@ -18,6 +18,8 @@ text; column and row, when it is about data), and what to do. It leaves everythi
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from datetime import datetime
 from typing import Any
 
@@ -217,3 +219,11 @@ def first_line(error: BaseException) -> str:
     if not lines:
         return type(error).__name__
     return raised_by_function(lines[0]) or lines[0]
+
+
+def warn(message: str) -> None:
+    """Warn of something that went on all the same, at the line that called this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("cqlduck."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level)

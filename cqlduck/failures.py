@@ -13,7 +13,7 @@ from cqlduck.errors import QueryError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import instants
 from cqlduck.state.catalog import Catalogue
-from cqlduck.state.registered import EXPIRED, Query
+from cqlduck.state.registered import EXPIRED, FAILED, Query
 
 Run = Callable[[Instant], Exception | None]
 """Runs a query up to an instant, and keeps that, or returns why it failed."""
@@ -87,7 +87,7 @@ def failed_below(catalogue: Catalogue, query: Query) -> Query | None:
 def has_failed(query: Query) -> bool:
     """Return whether a query has failed, and nobody has deactivated it or made it go on since."""
     has_expired = query.state == EXPIRED and query.error_reason is not None
-    return query.state == "failed" or has_expired
+    return query.state == FAILED or has_expired
 
 
 def refusal(catalogue: Catalogue, query: Query) -> QueryError | None:
@@ -131,7 +131,7 @@ def fail(
 ) -> None:
     """Let a query fail at an instant, in a change."""
     at = instants.shown_instant(catalogue.clock, instant)
-    catalogue.turn(query, "failed")
+    catalogue.turn(query, FAILED)
     query.error_reason, query.error_row = reason, row
     query.error = f"at {at}: {reason}" + ("" if row is None else f", at the row {row}")
     if query.frontier is None or query.frontier < instant - 1:

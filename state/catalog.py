@@ -278,7 +278,11 @@ class Catalogue:
 
     def amends(self, query: Query) -> bool:
         """Return whether a query may be worked out again, and needs all of its inputs."""
-        known = [self.inputs.get(name.lower()) for name in query.inputs]
+        return self.any_amended(query.inputs)
+
+    def any_amended(self, names: Iterable[str]) -> bool:
+        """Return whether one of some inputs is a stream with LATE AMEND."""
+        known = [self.inputs.get(name.lower()) for name in names]
         return any(thing is not None and thing.late == "AMEND" for thing in known)
 
     @property

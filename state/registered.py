@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Instant, RawDuration, RawTime
 
+FAILED = "failed"
+"""The state of a query that has met an error, which it stands before."""
+
 EXPIRED = "expired"
 """The state of a query that has stood still for so long that its inputs are not kept for it."""
 

@@ -92,6 +92,18 @@ def test_what_others_read_stays(con) -> None:
     assert line.startswith("its log and history stay for above; at the first instant")
 
 
+def test_the_same_words_in_the_place_of_what_failed_begin_again(con) -> None:
+    body = "SELECT 10 // k AS n FROM s [RANGE 5]"
+    con.execute(f"CREATE CONTINUOUS QUERY fails AS {body}")
+    con.append("s", [(0, 1)], at=0)
+    with pytest.warns(RuntimeWarning, match="fails failed at 0"):
+        con.advance(0)
+    found = parts(con, f"OR REPLACE CONTINUOUS QUERY fails AS {body}")
+    assert ids(con, "fails") == listed(found, "made") == listed(found, "dropped")
+    con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY fails AS {body}")
+    assert [("active",)] == con.sql("SELECT state FROM cql.queries WHERE name = 'fails'").fetchall()
+
+
 def test_what_was_not_measured_is_unknown(con) -> None:
     lines = tick_of(parts(con, f"CONTINUOUS QUERY p AS {SUMS}"))
     assert [

@@ -133,8 +133,13 @@ def test_one_that_can_no_longer_be_answered_anew_says_so(tmp_path: Path) -> None
         con.pin("stages", "whole", "q")
         play(con, range(2))
         assert con.engine.query("q").is_anew
-        with pytest.warns(RuntimeWarning, match=r"q is no longer pinned.*may raise an error"):
-            replace(con, "q", RAISES)
+        text = f"CREATE OR REPLACE CONTINUOUS QUERY q AS {RAISES}"
+        planned = said(con, text)
+        assert "answer: recomputed goes, as it could not be answered anew: " in planned
+        assert "stages: whole stays pinned" in planned
+        with pytest.warns(RuntimeWarning, match=r"q is no longer pinned.*may raise") as warned:
+            con.execute(text)
+        assert [__file__] == [one.filename for one in warned]
         assert "may raise an error" in con.explain("q")
     with cqlduck.connect(path) as con:
         assert pins(con) == {("q", "stages", "whole")}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from cqlduck.engine.catching_up import CatchingUp
 from cqlduck.engine.completeness import NOT_KNOWN, complete_from
-from cqlduck.errors import DatabaseError, Error
+from cqlduck.errors import DatabaseError, Error, warn
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
@@ -48,12 +47,10 @@ class Opening(CatchingUp):
         for thing in self.catalogue.inputs.values():
             names = [c.name for c in thing.columns if is_reserved(c.name)]
             if names:
-                warnings.warn(
+                warn(
                     f"the {thing.kind} {thing.name} has the column {names[0]}, which is a reserved "
                     "name: what reads it, and changes of it, may be wrong; copy it into one with "
-                    "other names",
-                    RuntimeWarning,
-                    stacklevel=2,
+                    "other names"
                 )
 
     def compile(self, name: str, body: str) -> Compiled:

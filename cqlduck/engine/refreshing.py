@@ -36,6 +36,8 @@ from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import instants_between
 from cqlduck.streamon.points import ANSWER, Facts
 
+_AMENDED = "late elements may have it worked out again"
+
 
 @dataclass(frozen=True)
 class Plans:
@@ -94,34 +96,46 @@ class Refreshing(Reading):
         key = query.name.lower()
         now, known = self.compiled[key], self.both.get(key)
         if known is None or now is not (known.anew if query.is_anew else known.kept):
-            known = self.both[key] = self._compiled_both(query, now)
+            if query.is_anew:
+                kept = self.compiler.compile(
+                    self.catalogue, query.name, query.body, query.taken, is_anew=False
+                )
+                known = Plans(query.name, kept, now)
+            else:
+                known = self.with_anew(query.name, query.body, query.taken, now)
+            self.both[key] = known
         return known
 
-    def _compiled_both(self, query: Query, now: Compiled) -> Plans:
-        """Compile the plan of a query that it does not run."""
+    def with_anew(self, name: str, body: str, taken: str | None, kept: Compiled) -> Plans:
+        """Compile the plan that answers a query anew, beside its incremental one.
 
-        def compiled(*, is_anew: bool) -> Compiled:
-            return self.compiler.compile(
-                self.catalogue, query.name, query.body, query.taken, is_anew=is_anew
-            )
-
-        if query.is_anew:
-            return Plans(query.name, compiled(is_anew=False), now)
+        Args:
+            name: The query, which need not be registered.
+            body: Its text.
+            taken: The macros and types that it captured, or None (`Compiler.compile`).
+            kept: Its incremental plan.
+        """
         try:
-            anew = compiled(is_anew=True)
-            reason = refusal(now, anew)
+            anew = self.compiler.compile(self.catalogue, name, body, taken, is_anew=True)
+            reason = refusal(kept, anew)
         except Error as error:
-            return Plans(query.name, now, None, error.message)
-        anew = following(now, anew)
-        return Plans(query.name, now, anew if reason is None else None, reason)
+            return Plans(name, kept, None, error.message)
+        anew = following(kept, anew)
+        return Plans(name, kept, anew if reason is None else None, reason)
 
     def cannot_be_anew(self, query: Query) -> str | None:
         """Return why a query cannot be answered anew, whatever its inputs hold, or None."""
         if query.family is not None or query.shape is not None:
             return "it shares a plan with others"
         if self.catalogue.amends(query):
-            return "late elements may have it worked out again"
+            return _AMENDED
         return self.plans_of(query).reason
+
+    def could_not_be_anew(self, name: str, body: str, kept: Compiled) -> str | None:
+        """Return the same of a query with a plan of its own that is not registered."""
+        if self.catalogue.any_amended(source.name for source in kept.sources.values()):
+            return _AMENDED
+        return self.with_anew(name, body, kept.taken, kept).reason
 
     def pin(self, point: str, option: str | None, owner: str | None) -> None:
         """Have an option run at points of choice; inside a change.

@@ -12,19 +12,21 @@ from cqlduck import selects
 from cqlduck.engine import Engine
 from cqlduck.registration import system
 from cqlduck.registration.names import is_registered
+from cqlduck.registration.pins import pins_of
 from cqlduck.registration.prospects import Prospect, prospect, said
 from cqlduck.registration.queries import (
     compile_anew,
     refuse_other,
     refuse_unbounded,
     refuse_unfit,
-    says_the_same,
+    stays,
     would_begin_after,
 )
 from cqlduck.registration.removal import drop_unread
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.statements.refreshing import RECOMPUTED
 from cqlduck.rewrite.statements.steps import OperatorRow
 from cqlduck.rewrite.text.names import refuse_name
 from cqlduck.rewrite.text.queries import refuse_ours
@@ -34,6 +36,7 @@ from cqlduck.state.connection import quoted
 from cqlduck.state.registered import Query
 from cqlduck.streamon import estimates
 from cqlduck.streamon.estimates import Estimate, Measured
+from cqlduck.streamon.points import ANSWER
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,9 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
         "\n".join(_estimated(engine, planned, known, _history(engine, proposal))),
         selects.memory(selects.stored(engine, statement.name, proposal.compiled), kept),
     ]
-    if proposal.replaced is not None:
-        parts.insert(3, "\n".join(_leaving(engine, proposal.replaced)))
+    if (old := proposal.replaced) is not None:
+        about = (_leaving(engine, old), _pinned(engine, proposal, old))
+        parts[3:3] = filter(None, map("\n".join, about))
     if found is not None:
         parts.insert(1, f"-- with what it is computed\n--   {said(engine, found)}")
     drop_unread(engine)
@@ -104,11 +108,11 @@ def _proposed(engine: Engine, statement: CreateQuery) -> Proposal:
     if old is None or not statement.or_replace:
         is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
     if old is not None and not statement.or_replace:
-        stays = f"{old.name} is there already, and stays as it is"
-        return Proposal(statement, engine.compiled[old.planned_by], old, stays)
-    if old is not None and says_the_same(engine, old, statement):
-        stays = f"{old.name} says the same, and goes on"
-        return Proposal(statement, engine.compiled[old.planned_by], old, stays)
+        why = f"{old.name} is there already, and stays as it is"
+        return Proposal(statement, engine.compiled[old.planned_by], old, why)
+    if old is not None and stays(engine, old, statement):
+        why = f"{old.name} says the same, and goes on"
+        return Proposal(statement, engine.compiled[old.planned_by], old, why)
     compiled = compile_anew(engine, statement, old)
     refuse_unbounded(engine, statement, compiled)
     if old is not None and (readers := engine.catalogue.readers_of(old)):
@@ -196,6 +200,24 @@ def _leaving(engine: Engine, old: Query) -> Iterator[str]:
         others = len(engine.catalogue.members_of(family)) - 1
         goes = f"which goes on for {others} others" if others else "which goes with it"
         yield f"--   its row among the constants of {family.name}, {goes}"
+
+
+def _pinned(engine: Engine, proposal: Proposal, old: Query) -> Iterator[str]:
+    """Yield what would become of what is pinned for a query (`pins.restore`)."""
+    pins, found = pins_of(engine, old), proposal.prospect
+    if pins:
+        yield f"-- what is pinned for {old.name}"
+    candidate = None if found is None else found.candidate
+    would_join = candidate is not None and candidate.query.name == pins.family
+    for point, option in pins.options.items():
+        reason = None
+        if (point, option) == (ANSWER, RECOMPUTED) and not would_join:
+            statement = proposal.statement
+            reason = engine.could_not_be_anew(statement.name, statement.body, proposal.compiled)
+        if reason is None:
+            yield f"--   {point}: {option} stays pinned"
+        else:
+            yield f"--   {point}: {option} goes, as it could not be answered anew: {reason}"
 
 
 def _history(engine: Engine, proposal: Proposal) -> int | None:

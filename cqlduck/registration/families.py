@@ -45,7 +45,7 @@ from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import answers, arrivals, catalog_rows, families, inspection, stores
-from cqlduck.state.registered import EXPIRED, Input, Query
+from cqlduck.state.registered import EXPIRED, FAILED, Input, Query
 
 
 def join(engine: Engine, statement: CreateQuery, pins: Pins) -> bool:
@@ -384,7 +384,7 @@ def rest_or_pause(engine: Engine, family: Query) -> None:
         return
     goes_on = any(m.state == "active" for m in engine.catalogue.members_of(family))
     state = "active" if goes_on else "inactive"
-    if family.state != state and not (state == "inactive" and family.state == "failed"):
+    if family.state != state and not (state == "inactive" and family.state == FAILED):
         engine.catalogue.turn(family, state)
         family.error = family.error_reason = family.error_row = None
         if goes_on:

@@ -6,11 +6,11 @@ whose point the new plan does not have stands there unused, as `con.pin` has it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cqlduck.engine import Engine
+from cqlduck.errors import warn
 from cqlduck.rewrite.statements.refreshing import RECOMPUTED
 from cqlduck.state.choices import Point
 from cqlduck.state.registered import Query
@@ -73,8 +73,4 @@ def restore(engine: Engine, query: Query, pins: Pins) -> None:
             continue
         why = f"it cannot be answered anew: {reason}"
         engine.streamon.executor.let_go(Point(point, query.name), option, why, query.frontier)
-        warnings.warn(
-            f"{query.name} is no longer pinned to be {option}: {why}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn(f"{query.name} is no longer pinned to be {option}: {why}")

@@ -30,7 +30,7 @@ from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection
 from cqlduck.state.columns import typed
-from cqlduck.state.registered import EXPIRED, Query
+from cqlduck.state.registered import EXPIRED, FAILED, Query
 
 CHANGEABLE = ("keep", "read", "sharing", "weight")
 """The options that a query can be given once it is registered."""
@@ -54,7 +54,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
                 engine, statement.name, statement.if_not_exists, "continuous query"
             ):
                 _begin_new(engine, statement)
-        elif says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
+        elif stays(engine, old, statement):
             options = dict(statement.options)
             _set(engine, old, {name: options.get(name, DEFAULT) for name in CHANGEABLE})
         else:
@@ -161,6 +161,14 @@ def compile_anew(engine: Engine, statement: CreateQuery, old: Query | None) -> C
             hint="give it another name",
         )
     return compiled
+
+
+def stays(engine: Engine, old: Query, statement: CreateQuery) -> bool:
+    """Return whether CREATE OR REPLACE leaves a query as it is, but for options.
+
+    One that failed or has expired is replaced by what says the same: so it begins again.
+    """
+    return old.state not in (FAILED, EXPIRED) and says_the_same(engine, old, statement)
 
 
 def says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
