@@ -49,7 +49,7 @@ class Check:
         engine = self._engine
         engine.reading(everything=True)
         found: list[Checked] = []
-        checker = Checker(engine.database, engine.catalogue, engine.shown)
+        checker = Checker(engine.database, engine.catalogue, engine.shown, engine.condensed.of)
         try:
             for query in map(engine.catalogue.planned, self._queries):
                 compiled, caches = engine.compiled[query.name.lower()], engine.caches.of(query.name)

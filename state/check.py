@@ -58,15 +58,20 @@ class Checker:
         database: The database; everything is flushed, and nothing changes meanwhile.
         catalogue: What is registered.
         shown: Gives an instant as people see it.
+        bases: Gives the instant of the base of a query by its name, if it has one.
     """
 
     def __init__(
-        self, database: Database, catalogue: Catalogue, shown: Callable[[Instant | None], str]
+        self,
+        database: Database,
+        catalogue: Catalogue,
+        shown: Callable[[Instant | None], str],
+        bases: Callable[[str], Sequence[Instant]],
     ) -> None:
         """Begin a transaction that only reads."""
         self._database = database
         self._catalogue = catalogue
-        self._shown = shown
+        self._shown, self._bases = shown, bases
         self._reader = database.reader()
         self._reader.execute("BEGIN TRANSACTION")
 
@@ -103,7 +108,7 @@ class Checker:
         if query.begin_instant is None:
             return self._judged(self._rows_of(content.synopsis))
         missing = self._database.functions.missing(self._catalogue.functions_of(query))
-        frontier = Frontier(query, self._catalogue, self._value, self._shown, missing)
+        frontier = Frontier(query, self._catalogue, self._value, self._shown, missing, self._bases)
         reason = frontier.lacks(content)
         if reason is not None or content.found is None:
             return "cannot be had", None, reason

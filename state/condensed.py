@@ -6,7 +6,8 @@ stands, in a join or to be answered anew, would read more of it in each tick. So
     condensed_<query>  =  base_<query>  +  the elements after n
 
 where the base has the answer at an instant n, dated there: the sums of the elements up to n. At
-instants from n on both come to the same. So n is never beyond the frontier of a reader; one that
+instants from n on both come to the same. So n is never beyond the frontier of a reader, unless that
+has expired: then it reads no more, and the content of its synopses cannot be had. One that
 begins further back has the log read as it is again (`admit`). The base is written anew when the
 elements since outweigh it, so its upkeep costs a constant factor, and what a reader scans is in
 proportion to the answer.
@@ -212,7 +213,7 @@ class Condensed(Disposable[Instant]):
 
     def _least(self, query: Query) -> Instant | None:
         """Return up to which instant no reader needs the changes of a query; None if all are."""
-        found, readers = query.frontier, self.catalogue.readers(query)
+        found, readers = query.frontier, self.catalogue.live_readers(query)
         for one in (query, *self.catalogue.queries_of(query), *readers):
             if self.catalogue.reading.amending[one.name]:
                 return None

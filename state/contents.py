@@ -6,7 +6,7 @@ be computed as long as the stores have not forgotten what the SELECT reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.statement import Synopsis
@@ -28,6 +28,8 @@ class Frontier:
         ask: Runs a statement that yields a value.
         shown: Gives an instant as people see it.
         missing: A function that the query calls and that is not registered, or None.
+        bases: Gives the instant of the base of a query by its name (`condensed`), if it has one. It
+            is after the frontier of queries alone that have expired, which `check` asks for.
     """
 
     query: Query
@@ -35,6 +37,7 @@ class Frontier:
     ask: Callable[[str, Mapping[str, int]], int]
     shown: Callable[[Instant | None], str]
     missing: str | None = None
+    bases: Callable[[str], Sequence[Instant]] = lambda _: ()
 
     @property
     def instants(self) -> dict[str, int]:
@@ -92,6 +95,9 @@ class Frontier:
             return until if until is not None and until >= begin else None
         name = need.source.name.lower()
         if need.source.is_query:
-            return self.catalogue.queries[name].history_from
+            source, frontier = self.catalogue.queries[name], self.query.frontier
+            assert frontier is not None
+            later = [at for at in self.bases(source.name) if at > frontier]
+            return max(later, default=source.history_from)
         known = self.catalogue.input_of(name)
         return None if known is None else known.forgotten

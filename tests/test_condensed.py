@@ -160,6 +160,17 @@ def test_what_an_expired_reader_keeps_is_still_right(tail: int) -> None:
             con.append("s", [(0, at)], at=at)
             con.advance(at)
         assert con.queries["q"].state == "expired"
+        # it holds nothing back
+        (base,) = con.engine.condensed.of("few")
+        assert base > 20
+        found = {(row[0], row[5]) for row in con.check().fetchall()}
+        assert "wrong" not in {state for _, state in found}
+        assert ("q", "cannot be had") in found
+        con.execute("ALTER CONTINUOUS QUERY q ACTIVATE FROM NOW")
+        con.append("r", [(1, 2)], at=30)
+        con.advance(30)
+        expected = con.sql("SELECT v, sum(k) AS k FROM few GROUP BY v").fetchall()
+        assert Counter(con.table("q").fetchall()) == Counter(expected)
         assert "wrong" not in {row[5] for row in con.check().fetchall()}
 
 
