@@ -467,7 +467,7 @@ class Connection:
 
     def _append(self, name: str, data: Any, at: Any, operation: str) -> Accepted:
         engine = self._engine
-        engine.refuse_in_listener("append()")
+        engine.refuse_in_listener("append()" if operation == "+" else "retract()")
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
         held, meter = engine.database.interrupts.deferred, self._meter.during(what)
         with held, meter, engine.changing(), engine.database.part(INGEST):
@@ -527,7 +527,7 @@ class Connection:
         Returns:
             The least frontier of the active queries (an int, or a datetime in UTC), or None.
         """
-        return self._step({}, to)
+        return self._step("advance()", {}, to)
 
     def tick(self, rows: Mapping[str, Any], to: Any = None) -> Any:
         """Append rows to several inputs and advance, in one transaction.
@@ -549,11 +549,11 @@ class Connection:
             LateError: Rows at or before the heartbeat; nothing was taken.
             DataError: Rows that do not fit; nothing was taken.
         """
-        return self._step(rows, to)
+        return self._step("tick()", rows, to)
 
-    def _step(self, rows: Mapping[str, Any], to: Any) -> Any:
+    def _step(self, call: str, rows: Mapping[str, Any], to: Any) -> Any:
         engine = self._engine
-        engine.refuse_in_listener("advance()")
+        engine.refuse_in_listener(call)
         what = "advance" if to is None else f"advance to {to}"
         with engine.database.interrupts.deferred:
             with engine.opened(), self._meter.during(what, engine.progress.way):
@@ -602,13 +602,28 @@ class Connection:
             limit: How many batches of each input to take at most.
             slices: How many slices of the backfill to run at most, for queries that are behind the
                 others; by default until they are level. What comes meanwhile is taken between two.
+
+        Raises:
+            Error: An input reads a folder, and there is no drop zone.
         """
         self._engine.refuse_in_listener("follow()")
+        self._refuse_without_zone()
         with self._engine.database.interrupts.deferred:
             taken = self._follow(limit, slices)
             if self._own.failed:
                 self._warn()
             return taken
+
+    def _refuse_without_zone(self) -> None:
+        if self.drop_zone is not None:
+            return
+        for thing in self._engine.catalogue.inputs.values():
+            if thing.source is not None:
+                raise Error(
+                    f"the {thing.kind} {thing.name} reads the folder {thing.source!r}, and there "
+                    "is no drop zone",
+                    hint="connect(drop_zone=…) says where it is; advance() runs ticks without it",
+                )
 
     def _follow(self, limit: int | None = None, slices: int | None = None) -> int:
         from cqlduck.sources.follow import accept_batches, reading_ahead

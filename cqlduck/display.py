@@ -28,7 +28,6 @@ from rich.text import Text
 
 from cqlduck.application import batches
 from cqlduck.connection import Connection
-from cqlduck.engine import TickReport
 from cqlduck.errors import Error
 from cqlduck.state.connection import quoted
 from cqlduck.state.profile import BOOKKEEPING, Line, Profile
@@ -66,7 +65,7 @@ class Display:
         self.out = out
         self.bars: Callable[[], list[tuple[str, int, int]]] = list
         self.note = ""
-        self.events = 0
+        self._first = con.engine.elements_in
         self._spinner = Spinner("dots")
         self._begin = time.monotonic()
         self._speeds: deque[tuple[float, int]] = deque([(self._begin, 0)])
@@ -77,7 +76,6 @@ class Display:
 
     def __enter__(self) -> Display:
         """Show the first state."""
-        self.con.engine.on_tick.append(self._count)
         if self.out.is_terminal:
             self._live.start()
         self.update()
@@ -90,14 +88,15 @@ class Display:
         trace: TracebackType | None,
     ) -> None:
         """Clear the display; on a terminal, leave its last line."""
-        self.con.engine.on_tick.remove(self._count)
         if self.out.is_terminal:
             self._live.stop()
         if error is None:
             self.out.print(Text(self._line(whole=True)), soft_wrap=True)
 
-    def _count(self, report: TickReport) -> None:
-        self.events += report.elements_in
+    @property
+    def events(self) -> int:
+        """How many elements ticks have taken in since the display was made."""
+        return self.con.engine.elements_in - self._first
 
     def warn(self, error: Error) -> None:
         """Show an error that does not end anything."""

@@ -81,6 +81,13 @@ class Housekeeping:
     _room: dict[str, int] = field(default_factory=dict)
     """How many rows may come to a log before it is worth a look at how long it is."""
 
+    def opened(self) -> None:
+        """Look once what members have left in the families that a file has."""
+        for family in self.catalogue.families.values():
+            constants = self.catalogue.constants_of(family)
+            if constants is not None:
+                self.left[family.name] = constants.last_instant
+
     def ran(self, query: Query, done: Ran) -> None:
         """Take note of what a query wrote."""
         if query.name in self.tails:

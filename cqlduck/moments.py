@@ -33,7 +33,8 @@ def raw_time(engine: Engine, moment: Any) -> RawTime:
     if isinstance(moment, int):
         if abs(moment) > instants.MAX_RAW_TIME:
             raise DataError(
-                f"{moment} is out of range", hint=f"instants are at most {instants.MAX_RAW_TIME}"
+                f"{moment} is out of range",
+                hint=f"instants are from -{instants.MAX_RAW_TIME} to {instants.MAX_RAW_TIME}",
             )
         engine.set_time("integer", f"the instant {moment}")
         return RawTime(moment)

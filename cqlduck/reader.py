@@ -250,8 +250,7 @@ class Reader:
         with engine.database.interrupts.deferred:
             with engine.opened():
                 self.bring_up_read(text)
-                known, lower = engine.catalogue.queries, text.lower()
-                shown = [q for name, q in known.items() if name in lower]
+                shown = [q for q in engine.catalogue.queries.values() if is_named(q.name, text)]
                 engine.reading(everything=True, answers=shown)
                 read = Read(engine.database, frames)
             with self._until_closed(), read.reading():

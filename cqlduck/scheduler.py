@@ -35,6 +35,7 @@ class Scheduler:
         """Keep what to run."""
         self.engine = engine
         self.work = work
+        self._lock = threading.Lock()
         self._scheduler: BackgroundScheduler | None = None
         self._on_error: OnError | None = None
         self._thread: int | None = None
@@ -59,8 +60,6 @@ class Scheduler:
             raise Error(f"{every!r} is no interval", hint="write it as '1 second'")
         if length > MAX_INTERVAL_MICROSECONDS:
             raise Error(f"{every!r} is too long an interval", hint="at most 36500 days")
-        if self._scheduler is not None:
-            raise Error("the scheduler runs already", hint="stop() it first")
         scheduler = BackgroundScheduler(timezone="UTC", daemon=True, logger=_quiet)
         scheduler.add_job(
             self._run,
@@ -70,9 +69,12 @@ class Scheduler:
             max_instances=1,
             misfire_grace_time=None,
         )
-        self._on_error = on_error
-        scheduler.start()
-        self._scheduler = scheduler
+        with self._lock:
+            if self._scheduler is not None:
+                raise Error("the scheduler runs already", hint="stop() it first")
+            self._on_error = on_error
+            scheduler.start()
+            self._scheduler = scheduler
 
     def _run(self) -> None:
         self._thread = threading.get_ident()
@@ -119,7 +121,8 @@ class Scheduler:
 
     def stop(self) -> None:
         """Stop, after the run that is under way; wake whoever waits for ticks."""
-        scheduler, self._scheduler = self._scheduler, None
+        with self._lock:
+            scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
             # on_error may stop it: a run cannot wait for its own end
             scheduler.shutdown(wait=self._thread != threading.get_ident())

@@ -145,6 +145,11 @@ class Settings:
         return None if self.drop_zone is None else Path(self.drop_zone)
 
 
+def of_text(text: str) -> bool | str:
+    """Return the value of a setting that is written as text: true and false are those of Python."""
+    return _WORDS.get(text.strip().lower(), text)
+
+
 def changed(now: Mapping[str, object], texts: Mapping[str, str | None]) -> dict[str, object]:
     """Return the settings of a connection with other values, which are checked together.
 
@@ -156,8 +161,7 @@ def changed(now: Mapping[str, object], texts: Mapping[str, str | None]) -> dict[
         Error: A value that the setting cannot have; the hint says what it can.
     """
     given = {
-        name: _DEFAULTS[name] if text is None else _WORDS.get(text.strip().lower(), text)
-        for name, text in texts.items()
+        name: _DEFAULTS[name] if text is None else of_text(text) for name, text in texts.items()
     }
     return Settings(**{**now, **given}).of_connection  # type: ignore[arg-type]
 
@@ -232,6 +236,11 @@ def _refused(name: str, what: str, value: object, hint: str | None = None) -> Er
     """Return the error of a setting that cannot have a value."""
     return Error(f"{name} is {what}, not {shown(value)}", hint=hint)
 
+
+IN_WORDS = tuple(
+    one.name for one in fields(Settings) if one.name not in ("drop_zone", "progress", "trace")
+)
+"""The settings whose values can be written as text on a command line."""
 
 _DEFAULTS = Settings().of_connection
 """The settings of a connection that says nothing."""

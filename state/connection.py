@@ -315,8 +315,8 @@ class Database(Runner):
             return None
         return [(row[0], row[1]) for row in rows]
 
-    def _roll_back(self, marks: Sequence[tuple[Participant, Any]]) -> None:
-        super()._roll_back(marks)
+    def _roll_back(self, marks: Sequence[tuple[Participant, Any]], cause: BaseException) -> None:
+        super()._roll_back(marks, cause)
         self.recorded.clear()
 
     def reader(self, *, is_large: bool = True) -> duckdb.DuckDBPyConnection:

@@ -25,8 +25,11 @@ def closes(clock: Clock, raw: RawTime) -> Instant:
 
 
 def heartbeat_after(clock: Clock, raw: RawTime, bound: RawDuration) -> Instant:
-    """Return the heartbeat that a stream gives itself after a timestamp: m − b − 1."""
-    return closes(clock, RawTime(raw - bound - 1))
+    """Return the heartbeat that a stream gives itself after a timestamp: m − b − 1.
+
+    It is not before the last time that is before all that can come.
+    """
+    return closes(clock, RawTime(max(raw - bound - 1, -MAX_RAW_TIME - 1)))
 
 
 def instant_of(clock: Clock, raw: RawTime) -> Instant:

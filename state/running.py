@@ -253,8 +253,8 @@ class Runner:
                     self._refuse(error)
                 finally:
                     call.settling -= 1
-            except BaseException:
-                self._roll_back(marks)
+            except BaseException as error:
+                self._roll_back(marks, error)
                 raise
             finally:
                 self._has_begun = False
@@ -283,8 +283,12 @@ class Runner:
             raise error
         log.warning("the change is committed, but %s", error.message)
 
-    def _roll_back(self, marks: Sequence[tuple[Participant, Any]]) -> None:
-        """Undo a transaction, if a COMMIT that failed has not done so."""
+    def _roll_back(self, marks: Sequence[tuple[Participant, Any]], cause: BaseException) -> None:
+        """Undo a transaction, if a COMMIT that failed has not done so.
+
+        A participant that fails keeps none of the others from being what they were, and hides no
+        cause, which gets a note.
+        """
         with self.interrupts.settling:
             try:
                 if self.trace is not None and self._has_begun:
@@ -294,4 +298,8 @@ class Runner:
                     with contextlib.suppress(duckdb.Error):
                         self.connection.execute("ROLLBACK")
                 for participant, kept in marks:
-                    participant.roll_back(kept)
+                    try:
+                        participant.roll_back(kept)
+                    except Exception as error:
+                        log.exception("a part of the change could not be undone in memory")
+                        cause.add_note(f"undoing it met another error: {first_line(error)}")

@@ -683,7 +683,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "self._close_relations(going, until, bound)",
          DEFERRED + "relations_close_in_ticks_that_do_not_answer_it"),
         ("listeners hear of ticks that only answer",
-         "and self.on_tick and not self.deferral.woken:", "and self.on_tick:",
+         "if until is not None and not self.deferral.woken:", "if until is not None:",
          DEFERRED + "listeners_find_it_answered_and_hear_of_no_tick_of_its_own"),
     ),
     *_of(

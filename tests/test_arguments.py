@@ -128,3 +128,31 @@ def test_statements_are_a_text(con: Connection, text: Any) -> None:
     for call in (con.execute, con.sql):
         with pytest.raises(cqlduck.ParseError, match="is no text"):
             call(text)
+
+
+def test_one_of_many_threads_starts_the_scheduler() -> None:
+    con, gate, started = cqlduck.connect(), threading.Barrier(20), []
+
+    def start() -> None:
+        gate.wait()
+        with contextlib.suppress(cqlduck.Error):
+            con.start("1 hour")
+            started.append(True)
+
+    threads = [threading.Thread(target=start) for _ in range(20)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    con.close()
+    assert [True] == started
+    assert not [one for one in threading.enumerate() if "APScheduler" in one.name]
+
+
+def test_following_needs_a_drop_zone() -> None:
+    with cqlduck.connect() as con:
+        assert 0 == con.follow()
+        con.execute("CREATE STREAM away (a BIGINT) FROM 'away'")
+        with pytest.raises(cqlduck.Error, match="stream away reads the folder 'away'") as caught:
+            con.follow()
+        assert "drop_zone" in str(caught.value.hint)

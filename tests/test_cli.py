@@ -214,7 +214,7 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("run none.cql", "there is no file none.cql"),
         ("run app.cql", "the application reads from folders (s)"),
         ("run app.cql --drop-zone none", "there is no drop zone none"),
-        ("run app.cql --set speed=1", "speed is no setting"),
+        ("run app.cql --set speed=1", "there is no setting speed on the command line"),
         ("run app.cql --set history", "history has no value"),
         ("check foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
         ("explain -d foreign.duckdb q", "foreign.duckdb is a database that cqlduck has not made"),

@@ -953,6 +953,16 @@ def test_an_error_in_sql_has_its_place(con: cqlduck.Connection) -> None:
     assert (2, 8) == (error.line, error.column)
 
 
+def test_an_error_in_a_query_has_its_place_there_and_not_in_a_comment(
+    con: cqlduck.Connection,
+) -> None:
+    con.execute("CREATE STREAM s (a INTEGER)")
+    body = "SELECT nothing FROM s"
+    text = f"CREATE CONTINUOUS QUERY q /* {body} */ AS\n{body}"
+    error = refused(cqlduck.Error, lambda: con.execute(text), "nothing")
+    assert (2, 8) == (error.line, error.column)
+
+
 # --------------------------------------------------------------------------------------- snapshot
 
 

@@ -82,3 +82,44 @@ def test_a_window_slides_by_whole_instants(
             con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT at FROM s [{window}]")
         assert f"a multiple of {unit}" in str(caught.value.hint)
         assert caught.value.line == 1
+
+
+LONG = 2**62
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE STREAM t (k INTEGER) OUT OF ORDER WITHIN {}",
+        "CREATE STREAM t (k INTEGER) AHEAD AT MOST {}",
+        "ALTER STREAM s SET (out_of_order_within = '{}')",
+        "CREATE CONTINUOUS QUERY q AS SELECT at FROM s [RANGE {}]",
+        "CREATE CONTINUOUS QUERY q AS SELECT at FROM s [TUMBLE {}]",
+        "CREATE CONTINUOUS QUERY q WITH (keep = '{}') AS SELECT at FROM s [RANGE 3]",
+        "CREATE CONTINUOUS QUERY q WITH (history = '{}') AS SELECT at FROM s [RANGE 3]",
+    ],
+)
+@pytest.mark.parametrize("length", [str(LONG + 1), "999999999999999999 WEEKS"])
+def test_a_duration_that_cannot_be_counted_is_refused_at_its_place(
+    con: cqlduck.Connection, statement: str, length: str
+) -> None:
+    con.execute("CREATE STREAM s (at BIGINT)")
+    with pytest.raises(cqlduck.ParseError, match=f"{length} is too long") as caught:
+        con.execute(statement.format(length))
+    assert caught.value.line == 1
+    assert caught.value.hint
+
+
+def test_an_element_may_be_late_by_all_of_time(con: cqlduck.Connection) -> None:
+    con.execute(f"CREATE STREAM s (at BIGINT) OUT OF ORDER WITHIN {LONG}")
+    for at in (-5, -LONG):
+        con.append("s", [(at,)], at=at)
+    assert [(2,)] == con.sql("SELECT count(*) FROM s").fetchall()
+    assert [(str(-LONG - 1),)] == con.sql("SELECT heartbeat FROM cql.streams").fetchall()
+
+
+def test_rows_that_cannot_be_counted_are_refused(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (at BIGINT)")
+    with pytest.raises(cqlduck.ParseError, match="from 1 to 2147483647, not 2147483648") as caught:
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT at FROM s [ROWS {2**31}]")
+    assert "RANGE UNBOUNDED" in str(caught.value.hint)

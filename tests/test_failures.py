@@ -7,6 +7,7 @@ query and at those above it. Listeners and the scheduler undo nothing and hang n
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -199,7 +200,7 @@ def test_a_listener_reads_what_earlier_ticks_of_a_stream_emitted(con: cqlduck.Co
     ],
 )
 def test_a_listener_is_refused_what_its_tick_would_wait_for(
-    con: cqlduck.Connection, tmp_path, call
+    con: cqlduck.Connection, tmp_path, call, request: pytest.FixtureRequest
 ) -> None:
     con.execute("CREATE STREAM s (v INTEGER); CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
     refused: list[cqlduck.Error] = []
@@ -214,6 +215,8 @@ def test_a_listener_is_refused_what_its_tick_would_wait_for(
     assert 3 == con.advance(3)
     assert refused
     assert refused[0].hint
+    named = re.match(r"(\w+)\(\)", str(refused[0]))
+    assert named is None or named[1] == request.node.callspec.id
     con.engine.on_tick.clear()
     con.append("s", [(2,)], at=5)
     assert 6 == con.advance(6)

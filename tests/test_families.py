@@ -1210,3 +1210,23 @@ def test_queries_share_a_plan_where_memory_has_to_be_bounded() -> None:
         for verb in ("CREATE", "EXPLAIN CREATE"):
             with pytest.raises(cqlduck.NotSupportedError, match="c would keep the store of s"):
                 con.execute(f"{verb} CONTINUOUS QUERY c AS {pairs.format(1)}")
+
+
+def test_what_a_member_left_behind_goes_though_the_process_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(SCRIPT)
+        members(con, SHAPES[0], 3)
+        con.append("s", [(k, v) for k in range(4) for v in range(9)], at=1)
+        con.advance(1)
+        family = con.engine.catalogue.family_of(con.engine.query("m2"))
+        assert family is not None
+        log, number = family.changes, con.engine.query("m2").member
+        count = f"SELECT count(*) > 0 FROM cql_state.{log} WHERE _cql_member = {number}"
+        assert [(True,)] == con.sql(count).fetchall()
+        con.execute("DROP CONTINUOUS QUERY m2")
+    with cqlduck.connect(path) as con:
+        for t in (2, 3, 4):
+            con.append("s", [(1, 1)], at=t)
+            con.advance(t)
+        assert [(False,)] == con.sql(count).fetchall()

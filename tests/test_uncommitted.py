@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cqlduck
+from cqlduck.state import catalog_rows
 
 FIRST_TWO = {
     "limit": "SELECT * FROM t ORDER BY n LIMIT 2",
@@ -36,3 +37,23 @@ def test_the_first_rows_are_of_both(con: cqlduck.Connection, sql: str) -> None:
 def test_the_settings_that_this_rests_on_are_not_to_be_set(con: cqlduck.Connection) -> None:
     with pytest.raises(cqlduck.NotSupportedError, match="disabled_optimizers"):
         con.execute("SET disabled_optimizers = ''")
+
+
+def test_what_cannot_be_undone_at_once_is_undone_with_the_next_call(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con.execute("CREATE STREAM s (k INTEGER)")
+    with monkeypatch.context() as patch:
+
+        def fails(_: object) -> None:
+            raise RuntimeError("not now")
+
+        patch.setattr(catalog_rows, "load", fails)
+        with pytest.raises(cqlduck.CatalogError, match="s is there already") as caught:
+            con.execute("CREATE STREAM a (k INTEGER); CREATE STREAM s (k INTEGER)")
+    assert ["undoing it met another error: not now"] == caught.value.__notes__
+    assert ["s"] == list(con.streams)
+    with pytest.raises(cqlduck.CatalogError, match="there is no stream or relation a"):
+        con.append("a", [(1,)], at=1)
+    con.execute("CREATE STREAM a (k INTEGER)")
+    assert 1 == con.append("a", [(1,)], at=1)

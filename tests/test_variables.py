@@ -229,3 +229,17 @@ def test_a_relation_that_was_returned_reads_variables_as_duckdb_has_it(
     found = con.table("q").query("q", "SELECT x, y FROM q JOIN df USING (k)")
     assert [("b", 3.5)] == found.fetchall()
     assert 1 == df.num_rows
+
+
+@pytest.mark.parametrize("made", ["TABLE", "OR REPLACE TABLE", "VIEW"])
+@pytest.mark.parametrize("name", ["Frame", '"frame"', "main.frame"])
+def test_no_table_gets_the_name_of_a_registered_frame(
+    con: cqlduck.Connection, made: str, name: str
+) -> None:
+    con.register("frame", pd.DataFrame({"a": [1]}))
+    with pytest.raises(cqlduck.CatalogError, match="is a data frame that is registered"):
+        con.execute(f"CREATE {made} {name} AS SELECT 2 AS a")
+    assert [(1,)] == con.sql("FROM frame").fetchall()
+    con.unregister("frame")
+    con.execute(f"CREATE {made} {name} AS SELECT 2 AS a")
+    assert [(2,)] == con.sql("FROM frame").fetchall()

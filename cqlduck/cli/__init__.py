@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from cqlduck.cli import check, demo, explain, files, profile, run, serve
 from cqlduck.cli.app import add, app
-from cqlduck.cli.options import SETTINGS
 
-__all__ = ["SETTINGS", "app", "main"]
+__all__ = ["app", "main"]
 
 add("run", run.run)
 add("demo", demo.demo)

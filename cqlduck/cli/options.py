@@ -12,15 +12,14 @@ import typer
 
 from cqlduck.connection import Connection
 from cqlduck.errors import DatabaseError, Error
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.settings import IN_WORDS, of_text
 from cqlduck.state.claims import refuse_open_here
 from cqlduck.state.connection import is_locked
 
-SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
-            "standing", "threads", "window_edge")  # fmt: skip
-
 Setting = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help=f"One of {', '.join(SETTINGS)}."),
+    typer.Option("--set", metavar="NAME=VALUE", help=f"One of {', '.join(IN_WORDS)}."),
 ]
 DropZone = Annotated[
     Path | None,
@@ -39,11 +38,14 @@ def chosen(given: Sequence[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
-        if name not in SETTINGS:
-            raise Error(f"{name} is no setting", hint=f"NAME=VALUE, of {', '.join(SETTINGS)}")
+        if name not in IN_WORDS:
+            raise Error(
+                f"there is no setting {name} on the command line",
+                hint=suggestion(name, IN_WORDS, "NAME=VALUE, of"),
+            )
         if not equals:
             raise Error(f"{name} has no value", hint=f"write --set {name}=VALUE")
-        settings[name] = value
+        settings[name] = of_text(value)
     return settings
 
 

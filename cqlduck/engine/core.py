@@ -63,14 +63,18 @@ class Savepoint:
     Attributes:
         compiled: The queries' statements, by lower-case name.
         taken: How many elements had been taken since the last tick.
+        elements_in: How many ticks had taken in.
         ticks: How many ticks there had been.
         seen: As in `Progress`.
+        left: As in `Housekeeping`.
     """
 
     compiled: Mapping[str, Compiled]
     taken: int
+    elements_in: int
     ticks: int
     seen: Mapping[str, int]
+    left: Mapping[str, Instant | None]
 
 
 def _nothing() -> None:
@@ -129,19 +133,23 @@ class Core:
     settings: InForce = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
+    elements_in: int = 0
+    """How many elements ticks have taken in, as this process has seen."""
     changed: Changed = field(default_factory=Changed)
     _taken: int = 0
     _before: dict[str, int] = field(default_factory=dict)
     """Of queries: their frontiers before their last ticks."""
     _ticked: list[catalog_rows.Ticked] = field(default_factory=list)
     """The ticks that the change has run, to be written with it."""
+    _is_stale: bool = False
+    """Whether the catalogue is to be read again, because a change was undone that had read it."""
     _listening: int | None = None
     """The thread in which a listener runs, if one does."""
     failed: list[Error] = field(default_factory=list)
     """What is still to be told of queries that failed, and of ticks that had no room."""
     pending: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     """Of relations: the next number when what is pending was looked at, and its first instant."""
-    kept: Savepoint = field(default_factory=lambda: Savepoint({}, 0, 0, {}))
+    kept: Savepoint = field(default_factory=lambda: Savepoint({}, 0, 0, 0, {}, {}))
     """What it held at the end of the last change."""
     shapes: dict[str, list[str]] | None = None
     """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
@@ -186,8 +194,11 @@ class Core:
         with self.database.interrupts.deferred, self.lock:
             if self.closed:
                 self.refuse_closed()
-            if self.database.is_invalid and not self.database.depth:
-                self._attach_again()
+            if not self.database.depth:
+                if self.database.is_invalid:
+                    self._attach_again()
+                elif self._is_stale:
+                    self._read_again()
             yield
 
     def _attach_again(self) -> None:
@@ -244,11 +255,19 @@ class Core:
 
     def savepoint(self) -> Savepoint:
         """Return what it holds, for `roll_back`."""
-        return Savepoint(dict(self.compiled), self._taken, self.ticks, dict(self.progress.seen))
+        return Savepoint(
+            dict(self.compiled),
+            self._taken,
+            self.elements_in,
+            self.ticks,
+            dict(self.progress.seen),
+            dict(self.housekeeping.left),
+        )
 
     def roll_back(self, kept: Savepoint) -> None:
         """Hold again what it held when a transaction began that is undone."""
-        self._taken, self.ticks = kept.taken, kept.ticks
+        self._is_stale = True
+        self._taken, self.elements_in, self.ticks = kept.taken, kept.elements_in, kept.ticks
         self._ticked.clear()
         self.streamon.executor.number = self.ticks + 1
         self.compiled.clear()
@@ -257,14 +276,17 @@ class Core:
         self.numbers.clear()
         self.recount()
         self.progress.seen.update(kept.seen)
+        self.housekeeping.left.clear()
+        self.housekeeping.left.update(kept.left)
         self.housekeeping.recount()
-        self.tick_buffer.flush()
         self._read_again()
 
     def _read_again(self) -> None:
         """Read the catalogue from the database; later, where that has to be attached anew first."""
+        self.tick_buffer.flush()
         if not self.database.is_invalid:
             self.catalogue.restore(catalog_rows.load(self.database))
+            self._is_stale = False
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""

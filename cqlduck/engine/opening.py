@@ -25,6 +25,7 @@ class Opening(CatchingUp):
         for function in self.catalogue.functions.values():
             base.functions.define(function, None)
         self.condensed.opened()
+        self.housekeeping.opened()
         changed = self._compile_all()
         self._adopt(changed)
         self.caches.opened()

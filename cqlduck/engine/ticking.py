@@ -401,8 +401,10 @@ class Ticking(Refreshing):
         taken, self._taken = self._taken, 0
         if self.database.profile is not None:
             self.database.profile.ticked(taken, elements)
-        if until is not None and self.on_tick and not self.deferral.woken:
-            self._tell(TickReport(until, taken, elements, seconds))
+        if until is not None and not self.deferral.woken:
+            self.elements_in += taken
+            if self.on_tick:
+                self._tell(TickReport(until, taken, elements, seconds))
         with self.changed:
             self.changed.notify_all()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.connection import Connection
-from cqlduck.state.connection import quoted
+from cqlduck.display import head
 
 MAX_ROWS = 200
 """How many rows of an answer, or of what somebody asks, a page shows."""
@@ -63,8 +63,11 @@ def table(con: Connection, sql: str) -> Table:
         Error: Of the family; among others it changes something.
     """
     found = con.sql(sql)
-    rows = found.limit(MAX_ROWS + 1).fetchall()
-    return Table(tuple(found.columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS)
+    return _first(found.columns, found.limit(MAX_ROWS + 1).fetchall())
+
+
+def _first(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
+    return Table(tuple(columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS)
 
 
 def answer(con: Connection, name: str) -> Table:
@@ -73,8 +76,4 @@ def answer(con: Connection, name: str) -> Table:
     Raises:
         QueryError: The query failed, or one below it.
     """
-    query = con.engine.query(name)
-    order = "" if query.order_by else " ORDER BY ALL"
-    if query.kind == "stream":
-        order = " ORDER BY _ts DESC"
-    return table(con, f"FROM {quoted(query.name)}{order}")
+    return _first(*head(con, con.engine.query(name), MAX_ROWS + 1))

@@ -24,7 +24,8 @@ from cqlduck.errors import CatalogError, Error
 from cqlduck.server import lookups, pictures
 
 VIEWS = ("queries", "operators", "streams", "relations", "queues", "stores", "synopses", "caches",
-         "points", "plan_log", "adaptivity", "ticks", "late", "corrections", "batches")  # fmt: skip
+         "points", "plan_log", "adaptivity", "observations", "ticks", "late", "corrections",
+         "batches", "functions", "properties")  # fmt: skip
 """The views of schema `cql` that can be had as JSON."""
 
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -28,6 +28,11 @@ _DDL = re.compile(
     r"(?P<name>\"[^\"]+\"|\w+)",
     re.IGNORECASE | re.DOTALL,
 )
+_MADE = re.compile(
+    r"\s*CREATE\s+(OR\s+REPLACE\s+)?(TEMP(ORARY)?\s+)?(TABLE|VIEW)\s+(IF\s+NOT\s+EXISTS\s+)?"
+    r"((\"[^\"]+\"|\w+)\.)*(?P<name>\"[^\"]+\"|\w+)",
+    re.IGNORECASE,
+)
 _EXPORT = re.compile(r"\s*COPY\s+[^\s(]+\s*(\([^)]*\)\s*)?TO\b", re.IGNORECASE)
 _TRANSACTION = "each execute is a transaction of its own"
 _OURS = {
@@ -122,10 +127,18 @@ def refuse_change(
     """Refuse a statement that changes what only ticks may, or what ticks rely on.
 
     Raises:
-        CatalogError: It changes the view of a stream, relation or query.
+        CatalogError: It changes the view of a stream, relation or query, or makes a table or view
+            that has the name of a registered data frame.
         NotSupportedError: It changes what statements of ticks would mean.
     """
     refuse_views(catalogue, text)
+    made = _MADE.match(text)
+    if made is not None and database.frames.find(made["name"].strip('"')) is not None:
+        name = made["name"].strip('"')
+        raise CatalogError(
+            f"{name} is a data frame that is registered",
+            hint=f"unregister({name!r}) first, or choose another name",
+        )
     refuse_fixed(tokens)
     refuse_shadow(database, tokens)
 

@@ -151,6 +151,8 @@ def placed(error: Error, statement: Statement, text: str) -> Error:
         if isinstance(statement, Dml):
             # the text may differ from what is written in `main.`, which is blanked
             start = statement.start
+        elif isinstance(statement, CreateQuery) and statement.id is None:
+            start = statement.body_offset
         else:
             start = text.find(part, max(statement.offset - len(part), 0))
         if start < 0 and part.startswith(BEFORE_ITEM):

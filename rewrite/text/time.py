@@ -51,7 +51,7 @@ MICROSECONDS: dict[str, int] = {
 """Microseconds in each fixed unit; plurals are read too."""
 
 MAX_DURATION = Duration(2**62)
-"""The longest duration, in instants."""
+"""The longest duration, in instants or microseconds: what it is added to has as many at most."""
 
 BEGINNING = Instant(-(2**63) + 1)
 """The beginning of time: before every instant, and after what is before all, the first `$low`.
@@ -127,13 +127,10 @@ class Clock:
                 after τ−w.
 
         Raises:
-            BindError: A bare number on wall-clock time, or more than can be counted.
+            BindError: A bare number on wall-clock time.
         """
         exact = self.exact(duration)
-        count = math.ceil(exact) if rounded_up else math.floor(exact)
-        if count > MAX_DURATION:
-            raise BindError("this duration is too long", hint="write UNBOUNDED")
-        return Duration(count)
+        return Duration(math.ceil(exact) if rounded_up else math.floor(exact))
 
     def exact(self, duration: WrittenDuration) -> Fraction:
         """Return a duration in instants.
@@ -190,7 +187,7 @@ def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
     Fraction(120, 1)
 
     Raises:
-        ParseError: No duration, or a unit of no fixed length.
+        ParseError: No duration, a unit of no fixed length, or more than `MAX_DURATION`.
     """
     body = text.strip()
     if body.upper().startswith("INTERVAL"):
@@ -230,6 +227,12 @@ def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
         position = part.end()
     if bare is None and hours is None and not body:
         raise ParseError("a duration is missing", hint="write a number and a unit: 30 SECONDS")
+    if (total if bare is None else bare) > MAX_DURATION:
+        unit = "microseconds" if bare is None else "instants"
+        raise ParseError(
+            f"{text.strip()} is too long",
+            hint=f"at most {MAX_DURATION} {unit}; a window RANGE UNBOUNDED has no end",
+        )
     if bare is not None:
         return WrittenDuration(None, bare, offset)
     return WrittenDuration(total, None, offset)

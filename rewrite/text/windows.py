@@ -15,6 +15,9 @@ from cqlduck.rewrite.text.reader import Reader
 from cqlduck.rewrite.text.time import WrittenDuration, is_unit
 from cqlduck.rewrite.text.tokens import are_digits
 
+MAX_ROWS = 2**31 - 1
+"""How many rows a window in rows has at most."""
+
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
 
 
@@ -135,10 +138,11 @@ def _count(reader: Reader, word: str) -> int:
     while are_digits(number) and reader.accept(","):
         # thousands, as in [ROWS 10,000]
         number += _three_digits(reader, word)
-    if not are_digits(number) or not 1 <= int(number) < 2**31:
-        raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
-            reader.text, at
-        )
+    if not are_digits(number) or not 1 <= int(number) <= MAX_ROWS:
+        raise ParseError(
+            f"{word} needs a whole number from 1 to {MAX_ROWS}, not {number}",
+            hint="[RANGE UNBOUNDED] has all rows" if are_digits(number) and int(number) else None,
+        ).at(reader.text, at)
     return int(number)
 
 
