@@ -251,7 +251,7 @@ class Reader:
             with engine.opened():
                 self.bring_up_read(text)
                 shown = [q for q in engine.catalogue.queries.values() if is_named(q.name, text)]
-                engine.reading(everything=True, answers=shown)
+                engine.reading(everything=True, inputs=engine.inputs_in(text), answers=shown)
                 read = Read(engine.database, frames)
             with self._until_closed(), read.reading():
                 if is_query:

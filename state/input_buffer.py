@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -247,19 +247,19 @@ class InputBuffer:
                     f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
                 )
 
-    def flush(self) -> None:
-        """Take what is held into the stores, because somebody is about to look at them."""
-        for thing in self._catalogue.inputs.values():
+    def flush(self, inputs: Iterable[Input]) -> None:
+        """Take what is held of inputs into their stores, because somebody is about to look there."""
+        for thing in inputs:
             if thing.kind == "relation":
                 self.relations.store(thing)
             elif self.kept.get(thing.name):
                 self.store(thing)
                 self._looked[thing.name] = TICKS_IN_STORE
 
-    @property
-    def holds_some(self) -> bool:
-        """Whether a queue holds rows from tick to tick, or elements of a relation wait."""
-        return any(self.kept.values()) or bool(self.relations.kept)
+    def holds_some(self, inputs: Iterable[Input]) -> bool:
+        """Return whether a queue holds rows of some inputs, or elements of a relation wait."""
+        names = [thing.name for thing in inputs]
+        return any(self.kept.get(name) or name in self.relations.kept for name in names)
 
     def place(self, thing: Input, stay: Stay, *, is_queue: bool) -> bool:
         """Have what waits of a stream lie where it is to lie in the tick, and after it.

@@ -276,6 +276,35 @@ def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
     assert [4, 5, 6] == [a for (a,) in memory.sql("SELECT a FROM s ORDER BY a").fetchall()][-3:]
 
 
+@pytest.mark.parametrize(
+    ("text", "may_read"),
+    [
+        ("SELECT 1 AS ss", False),
+        ("FROM w", False),
+        ("SELECT name, elements FROM cql.streams", False),
+        ("SELECT count(*) FROM S AS t", True),
+        ('FROM cql_state."stream_s"', True),
+        ("SELECT row_count FROM cql.stores WHERE name = 's'", True),
+        ("SELECT row_count FROM cql.stores", True),
+        ("FROM query_table('s')", True),
+    ],
+)
+def test_what_cannot_read_a_stream_leaves_its_rows_where_they_are(
+    memory: cqlduck.Connection, text: str, may_read: bool
+) -> None:
+    memory.execute(f"{S}; {WINDOW}")
+    memory.tick({"s": rows((1, "x", 1))}, 1)
+    memory.sql(text)
+    assert may_read == bool(stored(memory))
+
+
+@pytest.mark.parametrize("made", ["VIEW v AS FROM s", "MACRO v() AS TABLE FROM s"])
+def test_a_view_reads_the_rows_of_a_stream(memory: cqlduck.Connection, made: str) -> None:
+    memory.execute(f"{S}; {WINDOW}; CREATE {made}")
+    memory.tick({"s": rows((1, "x", 1))}, 1)
+    assert [(1,)] == memory.sql(f"SELECT a FROM {made.split(' ')[1]}").fetchall()
+
+
 def test_a_queue_holds_no_more_rows_than_it_may(
     memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from cqlduck.engine.failing import Failing
 from cqlduck.errors import QueryError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import listing
-from cqlduck.state.registered import WAITS, Query
+from cqlduck.state.registered import WAITS, Input, Query
 
 _NAMES_ITSELF = re.compile(r"\bquery(_table)?\W*\(|\bcql_state\b")
 """What a text reads whose names are made while it runs, or are ours."""
@@ -58,6 +58,16 @@ class CatchingUp(Failing):
         if found and _NAMES_ITSELF.search(lower):
             return found
         return [query for query in found if is_named(query.name, lower)]
+
+    def inputs_in(self, text: str) -> list[Input]:
+        """Return the inputs whose stores statements may read: they name them, or some view may."""
+        known = list(self.catalogue.inputs.values())
+        if _NAMES_ITSELF.search(text.lower()) or is_named("stores", text):
+            return known
+        names = [*self.catalogue.queries, *self.catalogue.inputs]
+        if self.database.has_others and listing.has_views_or_macros(self.database, names):
+            return known
+        return [thing for thing in known if is_named(thing.name, text)]
 
     def bring_up(self, queries: Iterable[Query]) -> None:
         """Bring queries, and those that they read, as far as ticks would have brought them.

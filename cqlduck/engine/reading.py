@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -11,35 +11,47 @@ from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers, machine
 from cqlduck.state.buffers import Buffer
-from cqlduck.state.registered import Query
+from cqlduck.state.registered import Input, Query
 
 
 class Reading(Core):
     """An engine whose answers and logs are read."""
 
-    def flush(self, *, everything: bool = False) -> None:
+    def flush(self, *, everything: bool = False, inputs: Sequence[Input] | None = None) -> None:
         """Write what buffers hold of the logs, so that all can be read.
 
         Args:
             everything: Whether rows go into the stores of streams too, ticks into `cql.ticks`, and
                 what is chosen into `cql.points`.
+            inputs: The inputs of which rows go there then; by default all.
         """
         buffers: list[Buffer] = [self.output_buffer]
         if everything:
-            buffers += [self.input_buffer, self.tick_buffer, self.streamon]
-        if any(buffer.holds_some for buffer in buffers):
+            buffers += [self.tick_buffer, self.streamon]
+        if not everything:
+            inputs = ()
+        elif inputs is None:
+            inputs = tuple(self.catalogue.inputs.values())
+        if self.input_buffer.holds_some(inputs) or any(buffer.holds_some for buffer in buffers):
             with self.changing():
+                self.input_buffer.flush(inputs)
                 for buffer in buffers:
                     buffer.flush()
 
     def reading(
-        self, *, everything: bool = False, is_large: bool = True, answers: Iterable[Query] = ()
+        self,
+        *,
+        everything: bool = False,
+        inputs: Sequence[Input] | None = None,
+        is_large: bool = True,
+        answers: Iterable[Query] = (),
     ) -> None:
         """Have the database ready for somebody who is about to read it: the one way to do so.
 
         Args:
             everything: Whether that may be anything: the stores of streams, `cql.ticks`, and what
                 is chosen.
+            inputs: The inputs whose stores are read then; by default all.
             is_large: Whether it may be much, for which all threads are.
             answers: The queries whose answers are read: what is kept of them is written anew where
                 the elements since outweigh it.
@@ -50,7 +62,7 @@ class Reading(Core):
                 self.settings.flush()
         # in a file logs are written with their ticks
         if everything or self.database.in_memory:
-            self.flush(everything=everything)
+            self.flush(everything=everything, inputs=inputs)
         asked = {one.name: one for one in map(self.planned, answers)}
         kept = [q for q in asked.values() if self.compiled[q.name.lower()].answer is None]
         if kept:
