@@ -33,7 +33,10 @@ from cqlduck.state.registered import Query
 TAIL = 20_000
 """How many elements may follow a base at least: to read them takes about a millisecond."""
 
-_SINCE = re.compile(r"WHERE \(?_ts > \(?(-?\d+)[);\s]*$")
+BASE_AT = "Summed up to the instant "
+"""What the comment of a view begins with whose base has rows; the instant follows."""
+
+_UNTIL = re.compile(rf"{BASE_AT}(-?\d+)")
 
 
 class Condensed(Disposable[Instant]):
@@ -58,16 +61,22 @@ class Condensed(Disposable[Instant]):
         """Take note of what the database has, and make what one of another version has not."""
         if self.database.is_new:
             return
-        there: dict[str, str] = dict(
+        there: dict[str, str | None] = dict(
             self.database.rows(
-                "SELECT view_name, sql FROM duckdb_views() WHERE schema_name = 'cql_state' "
+                "SELECT view_name, comment FROM duckdb_views() WHERE schema_name = 'cql_state' "
                 f"AND database_name = '{ALIAS}' AND starts_with(view_name, 'condensed_')"
             )
         )
         for query in self.catalogue.queries.values():
             if query.condensed in there:
-                found = _SINCE.search(there[query.condensed])
-                self._know(query.name, (Instant(int(found[1])),) if found else ())
+                comment = there[query.condensed]
+                if comment is None:
+                    # written by a version that did not say the instant
+                    self._know(query.name, ())
+                    self._read_log(query)
+                else:
+                    found = _UNTIL.fullmatch(comment)
+                    self._know(query.name, (Instant(int(found[1])),) if found else ())
         for query in self._read():
             self.create(query)
         self.drop_unread()
@@ -98,7 +107,7 @@ class Condensed(Disposable[Instant]):
         """Make what is read of a query, if it is not there: for now its log."""
         if query.name in self.kept:
             return
-        base, view = (f"cql_state.{quoted(name)}" for name in (query.base, query.condensed))
+        base = f"cql_state.{quoted(query.base)}"
         self.database.execute(
             f"CREATE TABLE IF NOT EXISTS {base} ({typed(query.columns)}, _ts BIGINT, "
             "_weight BIGINT)"
@@ -106,9 +115,7 @@ class Condensed(Disposable[Instant]):
         self.database.execute(
             f"COMMENT ON TABLE {base} IS 'A query''s answer at an earlier instant, for others.'"
         )
-        self.database.execute(
-            f"CREATE VIEW IF NOT EXISTS {view} AS FROM cql_state.{quoted(query.changes)}"
-        )
+        self._read_log(query)
         self._know(query.name, ())
         inspection.refresh_bases(self.database, self.bases, query)
 
@@ -139,11 +146,18 @@ class Condensed(Disposable[Instant]):
         if self.of(query.name):
             self._know(query.name, ())
             self.tails.pop(query.name, None)
-            self.database.view(
-                f"cql_state.{quoted(query.condensed)}",
-                f"FROM cql_state.{quoted(query.changes)}",
-            )
-            self.database.execute(f"DELETE FROM cql_state.{quoted(query.base)}")
+            self._read_log(query)
+
+    def _read_log(self, query: Query) -> None:
+        """Have the view be the log, and the base have no rows."""
+        self._define(query, f"FROM cql_state.{quoted(query.changes)}", "The log as it is.")
+        self.database.execute(f"DELETE FROM cql_state.{quoted(query.base)}")
+
+    def _define(self, query: Query, sql: str, comment: str) -> None:
+        """Write the view, with a comment that `opened` reads."""
+        view = f"cql_state.{quoted(query.condensed)}"
+        self.database.view(view, sql)
+        self.database.execute(f"COMMENT ON VIEW {view} IS '{comment}'")
 
     def admit(self, reader: Query, behind: Instant | None) -> None:
         """Let a query that begins find what it reads as it was then.
@@ -204,10 +218,11 @@ class Condensed(Disposable[Instant]):
         netting.rewrite(self.database, base, net)
         self._know(query.name, (until,))
         log = f"cql_state.{quoted(query.changes)}"
-        self.database.view(
-            f"cql_state.{quoted(query.condensed)}",
+        self._define(
+            query,
             f"SELECT {listed}, _ts, _weight FROM {base} UNION ALL "
             f"SELECT {listed}, _ts, _weight FROM {log} WHERE _ts > {until}",
+            f"{BASE_AT}{until}",
         )
         self.tails[query.name] = self._count(query)
 

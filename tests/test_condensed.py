@@ -197,6 +197,28 @@ def test_a_file_has_it_and_a_name_that_looks_like_its_end_is_none(
     assert known[-1]
 
 
+def test_a_file_that_does_not_say_the_instant_of_a_base_has_the_log_read(
+    tail: int, tmp_path: Path
+) -> None:
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        con.execute(f"{CREATE} CREATE CONTINUOUS QUERY q AS {READERS[3]}")
+        for at in range(9):
+            con.append("r", [(0, at % 4)], at=at)
+            con.advance(at)
+        assert con.engine.condensed.of("few")
+        con.engine.database.execute("COMMENT ON VIEW cql_state.condensed_few IS NULL")
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        assert not con.engine.condensed.of("few")
+        assert rows(con, "base_few") == 0
+        con.append("r", [(1, 2)], at=9)
+        con.advance(9)
+        expected = con.sql(READERS[3]).fetchall()
+        assert Counter(con.table("q").fetchall()) == Counter(expected)
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        assert tail or con.engine.condensed.of("few") == (9,)
+        assert "wrong" not in {row[5] for row in con.check().fetchall()}
+
+
 def test_nothing_is_left_of_what_is_dropped(tail: int) -> None:
     with cqlduck.connect() as con:
         con.execute(f"{CREATE} CREATE CONTINUOUS QUERY q AS {READERS[0]}")
