@@ -248,7 +248,7 @@ class InputBuffer:
                 )
 
     def flush(self, inputs: Iterable[Input]) -> None:
-        """Take what is held of inputs into their stores, because somebody is about to look there."""
+        """Take what is held of inputs into their stores, where somebody is about to look."""
         for thing in inputs:
             if thing.kind == "relation":
                 self.relations.store(thing)
