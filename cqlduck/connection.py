@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import arguments, checks, ingest, inventory, moments
+from cqlduck import arguments, checks, inventory, moments
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
-from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, warn
+from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
+from cqlduck.feed import Feed
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.queryplan import QueryPlan, plan_of
@@ -33,22 +34,19 @@ from cqlduck.registration import functions, merging
 from cqlduck.registration.names import is_registered
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.time import Instant
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, keywords_of_settings
-from cqlduck.state import instants, snapshot
+from cqlduck.state import snapshot
 from cqlduck.state.connection import Database
-from cqlduck.state.frames import readable
-from cqlduck.state.intake import Accepted
-from cqlduck.state.profile import INGEST, Profile
+from cqlduck.state.profile import Profile
 from cqlduck.state.records import MAX_RECORDS
 from cqlduck.state.running import Trace
-from cqlduck.statements import plain_sql, refresh, script
+from cqlduck.statements import plain_sql, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription
 
 if TYPE_CHECKING:
-    from cqlduck.sources.ahead import Ahead
+    pass
 
 
 @keywords_of_settings
@@ -121,47 +119,62 @@ def connect(
     return Connection(database, Settings(**given))
 
 
+def opened(database: str | os.PathLike[str], settings: Settings) -> Engine:
+    """Open a database, and return an engine that has read its catalogue.
+
+    Raises:
+        DatabaseError: It cannot be opened.
+    """
+    base = Database(
+        database,
+        memory_limit=settings.memory_limit,
+        threads=settings.threads,
+        trace=settings.trace,
+    )
+    try:
+        with base.opening():
+            engine = Engine(
+                base,
+                adaptive=settings.adaptive,
+                max_tick=int(settings.max_tick),
+                kept_records=int(settings.records),
+                standing=str(settings.standing),
+                strict=settings.strict,
+                sharing=settings.sharing,
+                refuses_unbounded=settings.unbounded == "refuse",
+                history=None if settings.history is None else str(settings.history),
+                wanted=settings.lasting,
+            )
+    except BaseException:
+        base.abandon()
+        raise
+    engine.between_ticks = functools.partial(merging.merge_warm, engine)
+    engine.settings.begin(settings.of_connection)
+    return engine
+
+
 class Connection:
     """One engine over one database; a context manager. `connect` makes it."""
 
     def __init__(self, database: str | os.PathLike[str], settings: Settings) -> None:
         """Open the database and read its catalogue."""
-        base = Database(
-            database,
-            memory_limit=settings.memory_limit,
-            threads=settings.threads,
-            trace=settings.trace,
-        )
-        try:
-            with base.opening():
-                self._own = Engine(
-                    base,
-                    adaptive=settings.adaptive,
-                    max_tick=int(settings.max_tick),
-                    kept_records=int(settings.records),
-                    standing=str(settings.standing),
-                    strict=settings.strict,
-                    sharing=settings.sharing,
-                    refuses_unbounded=settings.unbounded == "refuse",
-                    history=None if settings.history is None else str(settings.history),
-                    wanted=settings.lasting,
-                )
-        except BaseException:
-            base.abandon()
-            raise
-        self._own.between_ticks = functools.partial(merging.merge_warm, self._own)
-        self._own.settings.begin(settings.of_connection)
-        self.drop_zone = settings.zone
+        self._own = opened(database, settings)
         self._sees_variables = settings.variables
         self._meter = Meter(settings.progress)
-        self._ahead: Ahead | None = None
         self._reader = Reader(self._own, self._meter, sees_variables=settings.variables)
-        if self.drop_zone is not None:
-            # not in the first tick; who has no drop zone does not wait for what reads Parquet
-            from cqlduck.sources.follow import reading_ahead
+        self._feed = Feed(self._own, self._reader, self._meter, settings.zone)
+        self._scheduler = Scheduler(
+            self._own, functools.partial(self._feed.follow_quietly, slices=1)
+        )
 
-            self._ahead = reading_ahead(self._engine)
-        self._scheduler = Scheduler(self._engine, functools.partial(self._follow, slices=1))
+    @property
+    def drop_zone(self) -> Path | None:
+        """The folder of the drop zone, or None."""
+        return self._feed.drop_zone
+
+    @drop_zone.setter
+    def drop_zone(self, folder: Path | None) -> None:
+        self._feed.drop_zone = folder
 
     def __enter__(self) -> Connection:
         """Return the connection itself."""
@@ -258,8 +271,7 @@ class Connection:
             return
         self._own.refuse_in_listener("close()")
         self._scheduler.stop()
-        if self._ahead is not None:
-            self._ahead.close()
+        self._feed.close()
         self._own.close()
 
     # -- statements -------------------------------------------------------------------------------
@@ -394,11 +406,7 @@ class Connection:
         engine = self._engine
         engine.refuse_in_listener("create_function()")
         if side_effects:
-            raise NotSupportedError(
-                "a function with side effects cannot be part of a continuous query",
-                hint="how often it is called is not fixed; do what it does in a listener, or with "
-                "what subscribe() gives",
-            )
+            raise functions.has_side_effects()
         handling = arguments.handling(type, null_handling, exception_handling)
         call = arguments.function(function)
         with self._open():
@@ -408,15 +416,7 @@ class Connection:
                 [query for query in engine.catalogue.callers(name) if query.promised is not None]
             )
         found = functions.described(name, call, parameters, return_type, handling)
-        callers = functions.create(engine, found, call)
-        if callers:
-            warn(
-                f"the function {name} has another source than when it was registered before; "
-                f"{', '.join(callers)} go on with it: what came before is not evaluated again "
-                "while it stays, and is evaluated with the new one when it leaves, so that answers "
-                "may be wrong until all of it has left; where that matters, drop them and create "
-                "them anew"
-            )
+        functions.register(engine, found, call)
 
     def remove_function(self, name: str) -> None:
         """Take back what `create_function` did.
@@ -449,7 +449,8 @@ class Connection:
                 taken.
             DatabaseError: DuckDB could not go on, for want of memory or room; nothing was taken.
         """
-        return self._append(name, data, at, "+").taken
+        self._engine.refuse_in_listener("append()")
+        return self._feed.append(name, data, at, "+")
 
     def retract(self, name: str, data: Any, at: Any = None) -> int:
         """Delete tuples from a relation; a retraction of what is not there goes to `cql.late`.
@@ -457,22 +458,14 @@ class Connection:
         Raises:
             DataError: It is a stream, or rows do not fit; nothing was taken.
         """
+        self._engine.refuse_in_listener("retract()")
         thing = self._engine.input(name)
         if thing.kind == "stream":
             raise DataError(
                 f"{name} is a stream, and a stream is append-only",
                 hint="retract from a relation; a window forgets a stream's tuples by itself",
             )
-        return self._append(name, data, at, "-").taken
-
-    def _append(self, name: str, data: Any, at: Any, operation: str) -> Accepted:
-        engine = self._engine
-        engine.refuse_in_listener("append()" if operation == "+" else "retract()")
-        what = f"append to {name}" if operation == "+" else f"retract from {name}"
-        held, meter = engine.database.interrupts.deferred, self._meter.during(what)
-        with held, meter, engine.changing(), engine.database.part(INGEST):
-            thing = engine.input(name)
-            return ingest.accept(engine, thing, ingest.read(thing, data), at, operation)
+        return self._feed.append(name, data, at, "-")
 
     def refresh(self, name: str, data: Any = None, at: Any = None) -> int:
         """Make data the content of a relation: what differs becomes insertions and deletions.
@@ -494,29 +487,16 @@ class Connection:
             LateError: The instant is at or before the heartbeat; nothing was taken.
         """
         self._engine.refuse_in_listener("refresh()")
-        engine = self._engine
-        held = engine.database.interrupts.deferred
-        if data is None:
-            known = engine.catalogue.inputs.get(name.lower())
-            text = "" if known is None or known.query is None else known.query
-            frames = self._frames(text, sys._getframe(1))
-            with held, engine.opened():
-                self._reader.bring_up(engine.behind())
-            with held, readable(engine.database.connection, frames), engine.changing():
-                # its query may read whatever there is
-                engine.reading(everything=True)
-                return refresh.from_query(engine, name, at=at)
-        with held, engine.changing(), engine.database.part(INGEST):
-            thing = refresh.relation(engine, name)
-            return refresh.from_data(engine, thing, ingest.read(thing, data), at)
+        if data is not None:
+            return self._feed.refresh(name, data, at)
+        known = self._engine.catalogue.inputs.get(name.lower())
+        text = "" if known is None or known.query is None else known.query
+        return self._feed.refresh_from_query(name, self._frames(text, sys._getframe(1)), at)
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""
-        engine = self._engine
-        engine.refuse_in_listener("heartbeat()")
-        with engine.database.interrupts.deferred, engine.changing():
-            thing = engine.input(name)
-            engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
+        self._engine.refuse_in_listener("heartbeat()")
+        self._feed.heartbeat(name, to)
 
     def advance(self, to: Any = None) -> Any:
         """Give every input the heartbeat `to`, then bring all queries up to it.
@@ -527,7 +507,8 @@ class Connection:
         Returns:
             The least frontier of the active queries (an int, or a datetime in UTC), or None.
         """
-        return self._step("advance()", {}, to)
+        self._engine.refuse_in_listener("advance()")
+        return self._feed.step({}, to)
 
     def tick(self, rows: Mapping[str, Any], to: Any = None) -> Any:
         """Append rows to several inputs and advance, in one transaction.
@@ -549,51 +530,8 @@ class Connection:
             LateError: Rows at or before the heartbeat; nothing was taken.
             DataError: Rows that do not fit; nothing was taken.
         """
-        return self._step("tick()", rows, to)
-
-    def _step(self, call: str, rows: Mapping[str, Any], to: Any) -> Any:
-        engine = self._engine
-        engine.refuse_in_listener(call)
-        what = "advance" if to is None else f"advance to {to}"
-        with engine.database.interrupts.deferred:
-            with engine.opened(), self._meter.during(what, engine.progress.way):
-                until = None
-                if rows or to is not None:
-                    if not isinstance(rows, Mapping):
-                        raise DataError(
-                            f"the rows of a tick are a mapping, not a {type(rows).__name__}",
-                            hint='from the name of each input to its data, as in {"s": rows}',
-                        )
-                    # once, because a tick in which a query fails takes them in a second time
-                    kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
-                    until = engine.step(lambda: self._take(kept, to))
-                self._run(until, is_done=bool(rows))
-                reached = instants.public(engine.clock, engine.frontier())
-            self._warn()
-            return reached
-
-    def _run(self, until: Instant | None, *, is_done: bool) -> None:
-        """Run ticks; what ends those of a call that has done what it was for lets it return."""
-        try:
-            self._engine.run(until)
-        except BaseException as error:
-            if not (is_done and self._engine.may_return(error)):
-                raise
-
-    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> Instant | None:
-        """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
-        engine = self._engine
-        for name, table in rows.items():
-            with engine.database.part(INGEST):
-                ingest.accept(engine, engine.input(name), table, None, "+")
-        if to is None:
-            return None
-        until = moments.heartbeat_instant(engine, to)
-        for thing in engine.catalogue.inputs.values():
-            # what operators did is known up to where they are
-            if thing is not engine.catalogue.system:
-                engine.raise_heartbeat(thing, until)
-        return until
+        self._engine.refuse_in_listener("tick()")
+        return self._feed.step(rows, to)
 
     def follow(self, *, limit: int | None = None, slices: int | None = None) -> int:
         """Take what is new in the drop zone and advance; return the number of batches taken.
@@ -607,42 +545,8 @@ class Connection:
             Error: An input reads a folder, and there is no drop zone.
         """
         self._engine.refuse_in_listener("follow()")
-        self._refuse_without_zone()
-        with self._engine.database.interrupts.deferred:
-            taken = self._follow(limit, slices)
-            if self._own.failed:
-                self._warn()
-            return taken
-
-    def _refuse_without_zone(self) -> None:
-        if self.drop_zone is not None:
-            return
-        for thing in self._engine.catalogue.inputs.values():
-            if thing.source is not None:
-                raise Error(
-                    f"the {thing.kind} {thing.name} reads the folder {thing.source!r}, and there "
-                    "is no drop zone",
-                    hint="connect(drop_zone=…) says where it is; advance() runs ticks without it",
-                )
-
-    def _follow(self, limit: int | None = None, slices: int | None = None) -> int:
-        from cqlduck.sources.follow import accept_batches, reading_ahead
-
-        if self.drop_zone is None:
-            if slices is None:
-                self._engine.run()
-            else:
-                self._engine.go_on(slices)
-            return 0
-        if self._ahead is None:
-            self._ahead = reading_ahead(self._engine)
-        with self._meter.during(f"follow {self.drop_zone}"):
-            return accept_batches(self._engine, self.drop_zone, self._ahead, limit, slices)
-
-    def _warn(self) -> None:
-        """Warn the caller of the queries and ticks that failed, once of each."""
-        for error in self._own.new_failures():
-            warn(str(error))
+        self._feed.refuse_without_zone()
+        return self._feed.follow(limit, slices)
 
     # -- answers ----------------------------------------------------------------------------------
 

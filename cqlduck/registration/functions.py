@@ -22,7 +22,7 @@ from duckdb import func
 from sqlglot import exp
 
 from cqlduck.engine import Engine
-from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, first_line
+from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, first_line, warn
 from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.parsing import parse_expression
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
@@ -79,6 +79,32 @@ def create(engine: Engine, function: Function, call: Callable[..., Any]) -> list
                 base.functions.define(known, before)
             raise
         return [] if known is None or known.digest == function.digest else callers
+
+
+def register(engine: Engine, function: Function, call: Callable[..., Any]) -> None:
+    """Register a function as `create` does; warn where queries go on with another source.
+
+    Raises:
+        Error: As `create`.
+    """
+    callers = create(engine, function, call)
+    if callers:
+        warn(
+            f"the function {function.name} has another source than when it was registered before; "
+            f"{', '.join(callers)} go on with it: what came before is not evaluated again "
+            "while it stays, and is evaluated with the new one when it leaves, so that answers "
+            "may be wrong until all of it has left; where that matters, drop them and create "
+            "them anew"
+        )
+
+
+def has_side_effects() -> NotSupportedError:
+    """Return what to say of a function that does more than to return a value."""
+    return NotSupportedError(
+        "a function with side effects cannot be part of a continuous query",
+        hint="how often it is called is not fixed; do what it does in a listener, or with "
+        "what subscribe() gives",
+    )
 
 
 def remove(engine: Engine, name: str) -> None:

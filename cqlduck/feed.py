@@ -1,0 +1,227 @@
+"""What comes in: rows, heartbeats and batches of the drop zone, and the ticks that follow.
+
+A call takes what it was given inside a change, all of it or nothing. Ticks come after it, each a
+transaction of its own; a query that fails in one stops, and the caller is warned of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cqlduck import ingest, moments
+from cqlduck.engine import Engine
+from cqlduck.errors import DataError, Error, warn
+from cqlduck.meter import Meter
+from cqlduck.reader import Reader
+from cqlduck.rewrite.text.time import Instant
+from cqlduck.state import instants
+from cqlduck.state.frames import readable
+from cqlduck.state.profile import INGEST
+from cqlduck.statements import refresh
+
+if TYPE_CHECKING:
+    from cqlduck.sources.ahead import Ahead
+
+
+class Feed:
+    """Takes rows into the inputs of an engine, and runs its ticks.
+
+    Args:
+        engine: The engine.
+        reader: Brings up what a refresh reads.
+        meter: Shows how far a call is.
+        drop_zone: The folder of the drop zone, or None.
+    """
+
+    def __init__(
+        self, engine: Engine, reader: Reader, meter: Meter, drop_zone: Path | None
+    ) -> None:
+        """Begin to read ahead of the drop zone, if there is one."""
+        self._engine, self._reader, self._meter = engine, reader, meter
+        self.drop_zone = drop_zone
+        self._ahead: Ahead | None = None
+        if drop_zone is not None:
+            # not in the first tick; who has no drop zone does not wait for what reads Parquet
+            from cqlduck.sources.follow import reading_ahead
+
+            self._ahead = reading_ahead(engine)
+
+    def close(self) -> None:
+        """Read ahead no more."""
+        if self._ahead is not None:
+            self._ahead.close()
+
+    def append(self, name: str, data: Any, at: Any, operation: str) -> int:
+        """Take rows into an input; return how many elements were taken.
+
+        Args:
+            name: The stream or relation.
+            data: The rows, as for `Connection.append`.
+            at: Their instants, or None.
+            operation: '+', or '-' for retractions from a relation.
+
+        Raises:
+            CatalogError: There is no such stream or relation.
+            DataError: Rows that do not fit, or are late; nothing was taken.
+        """
+        engine = self._engine
+        what = f"append to {name}" if operation == "+" else f"retract from {name}"
+        deferred, meter = engine.database.interrupts.deferred, self._meter.during(what)
+        with deferred, meter, engine.changing(), engine.database.part(INGEST):
+            thing = engine.input(name)
+            return ingest.accept(engine, thing, ingest.read(thing, data), at, operation).taken
+
+    def refresh(self, name: str, data: Any, at: Any) -> int:
+        """Make data the content of a relation; return how many elements that are.
+
+        Raises:
+            Error: As `Connection.refresh`.
+        """
+        engine = self._engine
+        with (
+            engine.database.interrupts.deferred,
+            engine.changing(),
+            engine.database.part(INGEST),
+        ):
+            thing = refresh.relation(engine, name)
+            return refresh.from_data(engine, thing, ingest.read(thing, data), at)
+
+    def refresh_from_query(self, name: str, frames: Mapping[str, pa.Table], at: Any) -> int:
+        """Make what a relation's query gives its content; return how many elements that are.
+
+        Args:
+            name: The relation.
+            frames: The data frames that the query reads, by name.
+            at: The instant, or None.
+
+        Raises:
+            Error: As `Connection.refresh`.
+        """
+        engine = self._engine
+        deferred = engine.database.interrupts.deferred
+        with deferred, engine.opened():
+            self._reader.bring_up(engine.behind())
+        with deferred, readable(engine.database.connection, frames), engine.changing():
+            # its query may read whatever there is
+            engine.reading(everything=True)
+            return refresh.from_query(engine, name, at=at)
+
+    def heartbeat(self, name: str, to: Any) -> None:
+        """Raise the heartbeat of an input.
+
+        Raises:
+            CatalogError: There is no such stream or relation.
+        """
+        engine = self._engine
+        with engine.database.interrupts.deferred, engine.changing():
+            thing = engine.input(name)
+            engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
+
+    def step(self, rows: Mapping[str, Any], to: Any) -> Any:
+        """Take rows into several inputs, raise all heartbeats, and run the ticks that this allows.
+
+        Args:
+            rows: For each input its data.
+            to: The heartbeat of all inputs, or None.
+
+        Returns:
+            The least frontier of the active queries, as people see instants, or None.
+
+        Raises:
+            CatalogError: There is no such stream or relation; nothing was taken.
+            DataError: Rows that do not fit, or are late; nothing was taken.
+        """
+        engine = self._engine
+        what = "advance" if to is None else f"advance to {to}"
+        with engine.database.interrupts.deferred:
+            with engine.opened(), self._meter.during(what, engine.progress.way):
+                until = None
+                if rows or to is not None:
+                    if not isinstance(rows, Mapping):
+                        raise DataError(
+                            f"the rows of a tick are a mapping, not a {type(rows).__name__}",
+                            hint='from the name of each input to its data, as in {"s": rows}',
+                        )
+                    # once, because a tick in which a query fails takes them in a second time
+                    kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
+                    until = engine.step(lambda: self._take(kept, to))
+                self._run(until, is_done=bool(rows))
+                reached = instants.public(engine.clock, engine.frontier())
+            self._warn()
+            return reached
+
+    def _run(self, until: Instant | None, *, is_done: bool) -> None:
+        """Run ticks; what ends those of a call that has done what it was for lets it return."""
+        try:
+            self._engine.run(until)
+        except BaseException as error:
+            if not (is_done and self._engine.may_return(error)):
+                raise
+
+    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> Instant | None:
+        """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
+        engine = self._engine
+        for name, table in rows.items():
+            with engine.database.part(INGEST):
+                ingest.accept(engine, engine.input(name), table, None, "+")
+        if to is None:
+            return None
+        until = moments.heartbeat_instant(engine, to)
+        for thing in engine.catalogue.inputs.values():
+            # what operators did is known up to where they are
+            if thing is not engine.catalogue.system:
+                engine.raise_heartbeat(thing, until)
+        return until
+
+    def follow(self, limit: int | None = None, slices: int | None = None) -> int:
+        """Take what is new in the drop zone and advance; return the number of batches taken.
+
+        Args:
+            limit: How many batches of each input to take at most.
+            slices: How many slices of the backfill to run at most.
+        """
+        with self._engine.database.interrupts.deferred:
+            count = self.follow_quietly(limit, slices)
+            if self._engine.failed:
+                self._warn()
+            return count
+
+    def follow_quietly(self, limit: int | None = None, slices: int | None = None) -> int:
+        """Do the same, and leave it to the caller to tell of queries that failed."""
+        from cqlduck.sources.follow import accept_batches, reading_ahead
+
+        if self.drop_zone is None:
+            if slices is None:
+                self._engine.run()
+            else:
+                self._engine.go_on(slices)
+            return 0
+        if self._ahead is None:
+            self._ahead = reading_ahead(self._engine)
+        with self._meter.during(f"follow {self.drop_zone}"):
+            return accept_batches(self._engine, self.drop_zone, self._ahead, limit, slices)
+
+    def refuse_without_zone(self) -> None:
+        """Refuse to follow where inputs read folders, and nobody has said where these are.
+
+        Raises:
+            Error: There is such an input, and no drop zone.
+        """
+        if self.drop_zone is not None:
+            return
+        for thing in self._engine.catalogue.inputs.values():
+            if thing.source is not None:
+                raise Error(
+                    f"the {thing.kind} {thing.name} reads the folder {thing.source!r}, and there "
+                    "is no drop zone",
+                    hint="connect(drop_zone=…) says where it is; advance() runs ticks without it",
+                )
+
+    def _warn(self) -> None:
+        """Warn the caller of the queries and ticks that failed, once of each."""
+        for error in self._engine.new_failures():
+            warn(str(error))
