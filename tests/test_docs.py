@@ -16,6 +16,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -296,6 +297,22 @@ def test_names_in_docstrings_of_modules_are_there() -> None:
         for path in PATHS.findall(text)
         if not list(ROOT.glob(path.rstrip("/")))
     ]
+
+
+# Cqlduck is in no package index: its name alone would install what somebody else calls so.
+BY_NAME = re.compile(r"pip install ['\"]?cqlduck(?!\S* @ )")
+
+
+def test_extras_are_installed_from_a_checkout() -> None:
+    sources = [
+        path for room in ("cqlduck", "rewrite", "state") for path in (ROOT / room).rglob("*.py")
+    ]
+    pages = [README, ROOT / "CHANGELOG.md", *PAGES, *sources]
+    assert [] == [p.name for p in pages if BY_NAME.search(p.read_text(encoding="utf-8"))]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in re.findall(r"how_to_install\([\"'](\w+)", "".join(p.read_text() for p in sources)):
+        assert extra in project["optional-dependencies"]
+        assert f"| `{extra}` |" in README.read_text(encoding="utf-8")
 
 
 # -- the command line -----------------------------------------------------------------------------
