@@ -398,8 +398,8 @@ class Connection:
         if side_effects:
             raise NotSupportedError(
                 "a function with side effects cannot be part of a continuous query",
-                hint="how often it is called is not fixed; do what it does in a listener, or with "
-                "what subscribe() gives",
+                hint="how often it is called is not fixed; do what it does with the elements that "
+                "subscribe() gives",
             )
         handling = arguments.handling(type, null_handling, exception_handling)
         call = arguments.function(function)
