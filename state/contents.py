@@ -18,6 +18,11 @@ from cqlduck.state.catalog import Catalogue
 from cqlduck.state.registered import Query
 
 
+def _no_bases(name: str) -> Sequence[Instant]:
+    """Return the instants of the bases of a query that has none."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Frontier:
     """Where a query that has begun is, and what is kept of its inputs.
@@ -37,7 +42,7 @@ class Frontier:
     ask: Callable[[str, Mapping[str, int]], int]
     shown: Callable[[Instant | None], str]
     missing: str | None = None
-    bases: Callable[[str], Sequence[Instant]] = lambda _: ()
+    bases: Callable[[str], Sequence[Instant]] = _no_bases
 
     @property
     def instants(self) -> dict[str, int]:
