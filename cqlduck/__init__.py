@@ -15,11 +15,16 @@ The rooms, each of which imports only those below it; import-linter checks them 
   callers write, `reader` and `selects` read answers, `queryplan` shows plans, `registration`
   changes the catalogue, `compiler` compiles queries, `engine` runs ticks, `progress` bounds them,
   `streamon` chooses their options, `housekeeping` keeps stores and logs small, `scheduler` calls
-  the engine in the background. `data` and `ingest` read what callers append, `sources` reads and
-  writes the drop zone, `spark` writes it from Spark. `cli` and `demo` are programs.
+  the engine in the background, and `subscription` hands out elements as ticks close. `data` and
+  `ingest` read what callers append, `sources` reads and writes the drop zone, `spark` writes it
+  from Spark. `inventory` describes streams, relations and queries, `checks` compares synopses with
+  their content, `failures` finds the row that fails a query. `application` runs a script and its
+  loop, `server` shows a connection in a browser, `cli` and `demo` are programs; `display` and
+  `meter` print for them. `settings`, `arguments`, `moments`, `variables` and `matching` check what
+  callers pass.
 * `cqlduck.state` (folder `state/`) is the database: catalogue, arrivals, stores, synopses, logs,
-  answers, choices, the tick's transaction, and buffers of rows that are not in it yet. It runs all
-  SQL, through one function with a trace hook.
+  answers, choices, the tick's transaction, and buffers of rows that are not in it yet. All SQL on
+  the database runs there, most of it through one class with a trace hook (`state.running`).
 * `cqlduck.rewrite` (folder `rewrite/`) compiles CQL to statements. It is pure: no database, no
   clock, no files. Its floors, from below: `text`, `plan`, `relalg`, `physical`, `operators` and
   `rules`, `statements` and `bind`. An operator's law, SQL and synopses are in one file.

@@ -101,7 +101,9 @@ def connect(
             expired.
         strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
         threads: How many threads DuckDB has; by default one for each core.
-        trace: Is called with every SQL statement and its parameters before it runs.
+        trace: Is called with each SQL statement of ticks, calls and reads, and its parameters,
+            before it runs. It is not called for what reads and casts data that is not in the
+            database yet, asks for types, or compares synopses (`check`).
         unbounded: With 'refuse', a query that would keep more with each element for ever is an
             error that says what would bound it. EXPLAIN shows what a query keeps, in any case.
         variables: Whether SQL may name data frames that are variables of the caller.

@@ -221,6 +221,15 @@ def first_line(error: BaseException) -> str:
     return raised_by_function(lines[0]) or lines[0]
 
 
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra, for hints.
+
+    >>> how_to_install("serve")
+    "pip install '.[serve]' in a checkout of cqlduck"
+    """
+    return f"pip install '.[{extra}]' in a checkout of cqlduck"
+
+
 def warn(message: str) -> None:
     """Warn of something that went on all the same, at the line that called this package."""
     frame, level = sys._getframe(1), 2

@@ -28,7 +28,7 @@ FROM (
     ('database', 'threads', NULL, NULL,
         'How many threads DuckDB has; without a value one for each core.'),
     ('database', 'trace', NULL, NULL,
-        'A function that is called with every SQL statement before it runs.'),
+        'A function that is called with the SQL statements of ticks, calls and reads before they run.'),
     ('database', 'unbounded', 'allow', 'for queries that are registered from then on',
         'With refuse, a query that would keep more with each element for ever is an error.'),
     ('database', 'variables', 'true', NULL,

@@ -18,8 +18,8 @@ from cqlduck.state.catalog import Catalogue
 from cqlduck.state.registered import Query
 
 
-def _without_bases(_: str) -> Sequence[Instant]:
-    """Return no instant: nobody who has expired is asked."""
+def _no_bases(name: str) -> Sequence[Instant]:
+    """Return the instants of the bases of a query that has none."""
     return ()
 
 
@@ -42,7 +42,7 @@ class Frontier:
     ask: Callable[[str, Mapping[str, int]], int]
     shown: Callable[[Instant | None], str]
     missing: str | None = None
-    bases: Callable[[str], Sequence[Instant]] = _without_bases
+    bases: Callable[[str], Sequence[Instant]] = _no_bases
 
     @property
     def instants(self) -> dict[str, int]:

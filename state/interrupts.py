@@ -36,7 +36,7 @@ DEFERRED_SIGNALS = (*ENDING, *_known("SIGALRM", "SIGUSR1", "SIGUSR2"))
 """The signals whose handlers wait. Those that have none in Python end the process as ever."""
 
 SOON = 0.005
-"""Seconds after the end of a call in which a signal comes that has waited for it."""
+"""Seconds from the end of a call until signals that have waited for it are sent again."""
 
 Handler = Callable[[int, FrameType | None], Any]
 

@@ -90,7 +90,7 @@ class Query:
     own until then: up to it the member has a log of its own, as long as history goes so far back.
 
     `is_deferred` is whether the query is answered when somebody reads it, and not in each tick.
-    `promised` is how far it is behind then: the instant to which ticks would have brought it.
+    While it waits, `promised` is the instant to which ticks would have brought it; else None.
 
     A query that begins, or goes on, behind the others does so behind `backfill_from`, and will be
     level with them at `backfill_to`. From `complete_from` on its answer is what it would be if it

@@ -1,8 +1,9 @@
-"""Running SQL: one function through which all statements go, and the transaction around them.
+"""Running SQL: one class through which the statements of the engine go, and the transaction.
 
-This module guarantees that every statement of the engine passes `Runner.execute` (so a trace hook
-sees all), may be stopped while it runs, and says what the machine did to it; and that what happens
-inside of `transaction` is one DuckDB transaction.
+This module guarantees of every statement that passes `Runner` that a trace hook sees it, that it
+may be stopped while it runs, and that its error says what the machine did to it; and that what
+happens inside of `transaction` is one DuckDB transaction. `docs/architecture.md` says which
+statements do not pass it.
 
 What belongs to the database and lies in memory takes part (`Participant`): it is one value, which
 is replaced and never changed. So to begin a transaction is to remember these values, and to undo
@@ -30,7 +31,7 @@ from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 log = logging.getLogger("cqlduck")
 
 Trace = Callable[[str, Any], None]
-"""Is called with each SQL statement and its parameters before it runs."""
+"""Is called with an SQL statement and its parameters before it runs."""
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 

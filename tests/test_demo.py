@@ -24,7 +24,7 @@ import cqlduck
 from cqlduck.demo import run as demo
 from cqlduck.demo.flights import FIRST_DAY, STREAMS, batch_sql, csv_folder
 from cqlduck.demo.folder import FINISHED, RUNNING, Folder
-from cqlduck.errors import Error
+from cqlduck.errors import Error, how_to_install
 
 # a day is a job of Spark for each stream
 DAYS = 13 if os.environ.get("CI") else 16
@@ -330,5 +330,5 @@ def test_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(demo.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(Error, match="the demo needs pyspark") as caught:
         demo.run_demo(tmp_path / "data")
-    assert "pip install 'cqlduck[demo]'" == caught.value.hint
+    assert how_to_install("demo") == caught.value.hint
     assert not (tmp_path / "data").exists()

@@ -16,7 +16,9 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,6 +33,7 @@ from cqlduck.errors import Error, NotSupportedError
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.text.statements import Sql
 from cqlduck.rewrite.text.tokens import tokenize
+from cqlduck.settings import AT_ANY_TIME, LASTING, Settings
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -296,6 +299,63 @@ def test_names_in_docstrings_of_modules_are_there() -> None:
         for path in PATHS.findall(text)
         if not list(ROOT.glob(path.rstrip("/")))
     ]
+
+
+# Cqlduck is in no package index: its name alone would install what somebody else calls so.
+BY_NAME = re.compile(r"pip install ['\"]?cqlduck(?!\S* @ )")
+
+
+def test_extras_are_installed_from_a_checkout() -> None:
+    sources = [
+        path for room in ("cqlduck", "rewrite", "state") for path in (ROOT / room).rglob("*.py")
+    ]
+    pages = [README, ROOT / "CHANGELOG.md", *PAGES, *sources]
+    assert [] == [p.name for p in pages if BY_NAME.search(p.read_text(encoding="utf-8"))]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in re.findall(
+        r"how_to_install\([\"'](\w+)", "".join(p.read_text(encoding="utf-8") for p in sources)
+    ):
+        assert extra in project["optional-dependencies"]
+        assert f"| `{extra}` |" in README.read_text(encoding="utf-8")
+
+
+# -- the reference --------------------------------------------------------------------------------
+
+REFERENCE = ROOT / "docs" / "reference.md"
+KINDS = {
+    **dict.fromkeys((one.name for one in fields(Settings)), "when the database is opened"),
+    **dict.fromkeys(AT_ANY_TIME, "at any time"),
+    **dict.fromkeys(LASTING, "when the database is made"),
+}
+
+
+def lines_of(heading: str) -> dict[str, list[str]]:
+    """Return the cells of a table of the reference by the name in the first one."""
+    text = REFERENCE.read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([\w.]+)` \|(.*)\|$", text, re.MULTILINE)
+    found = {name: [cell.strip() for cell in rest.split(" | ")] for name, rest in rows}
+    assert len(rows) == len(found), "a name has two lines"
+    return found
+
+
+def test_the_reference_lists_the_settings() -> None:
+    lines, given = lines_of("Settings"), inspect.signature(cqlduck.connect).parameters
+    assert [name for name in given if name != "database"] == list(lines)
+    assert KINDS == {name: cells[1] for name, cells in lines.items()}
+    said = {name: cells[0].strip("`") for name, cells in lines.items() if "`" in cells[0]}
+    assert said == {
+        name: f"{given[name].default:_}" if type(given[name].default) is int else found
+        for name in lines
+        if (found := repr(given[name].default)) != "None"
+    }
+
+
+def test_the_reference_lists_the_views() -> None:
+    with cqlduck.connect() as con:
+        views = con.sql(
+            "SELECT 'cql.' || view_name FROM duckdb_views() WHERE schema_name = 'cql' ORDER BY ALL"
+        ).fetchall()
+    assert [name for (name,) in views] == list(lines_of("Views of schema cql"))
 
 
 # -- the command line -----------------------------------------------------------------------------

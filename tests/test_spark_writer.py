@@ -372,7 +372,7 @@ def test_what_java_can_do_is_asked_once(no_java: pytest.MonkeyPatch, tmp_path: P
 
 @posix
 def test_no_java_says_what_to_install(no_java: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(Error, match=r"found no Java at all\n.*pip install 'cqlduck\[spark\]'"):
+    with pytest.raises(Error, match=r"found no Java at all\n.*pip install '\.\[spark\]'"):
         java_home()
     fake_java(tmp_path / "old" / "bin" / "java", "java.base@11.0.1")
     no_java.setenv("JAVA_HOME", str(tmp_path / "old"))
@@ -382,7 +382,7 @@ def test_no_java_says_what_to_install(no_java: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_no_pyspark_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(Error, match=r"(?s)Spark is not installed.*pip install 'cqlduck\[spark\]'"):
+    with pytest.raises(Error, match=r"(?s)Spark is not installed.*pip install '\.\[spark\]'"):
         local_session("x")
 
 

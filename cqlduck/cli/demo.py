@@ -29,8 +29,8 @@ def demo(
 ) -> int:
     """Follow a year of flights while Spark writes them, and keep nine queries up to date.
 
-    Needs the extra `demo`: `pip install 'cqlduck[demo]'`. An unfinished run is resumed by the same
-    command; after a finished one it starts anew.
+    Needs the extra `demo`: `pip install '.[demo]'` in a checkout of cqlduck. The same command
+    resumes an unfinished run; after a finished run it starts anew.
 
     For example:
 

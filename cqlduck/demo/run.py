@@ -26,7 +26,7 @@ from cqlduck.connection import Connection, connect
 from cqlduck.demo.flights import DAYS, FIRST_DAY, STREAMS
 from cqlduck.demo.folder import FINISHED, RUNNING, Folder
 from cqlduck.display import Display, as_table, console, duckdb_shell, print_answers, program
-from cqlduck.errors import DatabaseError, Error
+from cqlduck.errors import DatabaseError, Error, how_to_install
 
 __all__ = ["run_demo"]
 
@@ -104,7 +104,7 @@ def _check_installed() -> None:
         if importlib.util.find_spec(package) is None:
             raise Error(
                 f"the demo needs {package}, which is not installed",
-                hint="pip install 'cqlduck[demo]'",
+                hint=how_to_install("demo"),
             )
 
 

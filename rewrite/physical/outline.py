@@ -44,12 +44,12 @@ from cqlduck.rewrite.plan.raising import can_raise
 
 @dataclass(frozen=True)
 class Outline:
-    """What a query shows of what.
+    """Which tuples or groups a query shows, and what its columns and conditions mean.
 
     Attributes:
-        base: The digest of its tuples or groups, of its keys and its relation-to-stream operator.
-        columns: The meanings of its columns, in order.
-        conditions: Those of the conjuncts of HAVING, in order.
+        base: The digest of the tuples or groups, of the keys and the relation-to-stream operator.
+        columns: The meanings of the columns, in order.
+        conditions: The meanings of the conjuncts of HAVING, in order.
     """
 
     base: str

@@ -565,14 +565,16 @@ class Trace(_LikeInput):
 
 @dataclass(frozen=True)
 class Net(_LikeInput):
-    """`input`, a relation, its elements and lifetimes of tuples alone that are there.
+    """The relation `input`, without elements and lifetimes that cancel.
 
-    Elsewhere a tuple may come and go at one instant, or stand as two lifetimes whose weights cancel
-    from some instant on.
+    No two of its elements have the same tuple and instant, and its lifetimes are those of tuples
+    that are there. Other nodes may have an insertion and a deletion of one tuple at one instant, or
+    two lifetimes of one tuple whose weights cancel.
 
     Args:
         input: A relation.
-        is_kept: Whether it keeps the tuples, for who reads lifetimes.
+        is_kept: Whether a synopsis has the count of each tuple. Nodes above that read lifetimes
+            need it; elements are summed in the tick.
     """
 
     is_kept: bool

@@ -54,10 +54,11 @@ MAX_DURATION = Duration(2**62)
 """The longest duration, in instants or microseconds: what it is added to has as many at most."""
 
 BEGINNING = Instant(-(2**63) + 1)
-"""The beginning of time: before every instant, and after what is before all, the first `$low`.
+"""The instant before all others.
 
-What a relation got without an instant, before it had any, is dated here. It is there from a query's
-first instant on, and tells no query when to begin.
+A change of a relation without an instant has this one if the relation has no heartbeat and no
+element with an instant yet. A query's first tick reads such elements, as its `$low` is the least
+BIGINT, which is less. They do not decide at which instant a query begins.
 """
 
 _PLURALS = ("WEEKS", "DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS", "MICROSECONDS")
