@@ -19,8 +19,9 @@ from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.netting import compact, rewrite
 from cqlduck.state.registered import Query
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
 
-LONG_LOG_ELEMENTS = 122_880
+LONG_LOG_ELEMENTS = ROW_GROUP_ROWS
 """How many elements a log has at least to be read without a copy: a row group."""
 
 TAIL = 50_000
