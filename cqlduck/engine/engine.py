@@ -276,7 +276,7 @@ class Engine(Opening):
             chosen,
             self.why_it_stays(planned),
             self.when_it_is_answered(planned),
-            completeness.said(self.catalogue, query, self.shown),
+            completeness.said(query, self.shown),
             self.backfill.said(planned, self.shown),
             notes,
         )

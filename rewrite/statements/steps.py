@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import explain
-from cqlduck.rewrite.operators import intervals, pipelines, reduction
+from cqlduck.rewrite.operators.statement_marks import INTERVALS, PIPELINE, REDUCIBLE, is_marked
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.emptiness import Needs, needs
@@ -287,9 +287,9 @@ def _step(statement: Statement) -> Step:
         prefetch=prefetch(tree),
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
-        is_reducible=reduction.is_marked(tree),
-        has_steps=pipelines.is_marked(tree),
-        has_intervals=intervals.is_marked(tree),
+        is_reducible=is_marked(tree, REDUCIBLE),
+        has_steps=is_marked(tree, PIPELINE),
+        has_intervals=is_marked(tree, INTERVALS),
         shared=statement.shared,
         makes=_made(tree),
         is_new=isinstance(tree, exp.Create),
