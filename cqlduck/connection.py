@@ -42,7 +42,7 @@ from cqlduck.state.frames import readable
 from cqlduck.state.intake import Accepted
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.records import MAX_RECORDS
-from cqlduck.state.running import Trace
+from cqlduck.state.running import TraceHook as Trace
 from cqlduck.statements import plain_sql, refresh, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription

@@ -28,7 +28,7 @@ from cqlduck.state.incoming import Incoming
 from cqlduck.state.paths import written
 from cqlduck.state.processes import Owner
 from cqlduck.state.row_groups import FILE_ROW_GROUP_ROWS, ROW_GROUP_ROWS
-from cqlduck.state.running import Participant, Runner, Trace
+from cqlduck.state.running import Participant, Runner, TraceHook
 from cqlduck.state.threads import Threads
 
 log = logging.getLogger("cqlduck")
@@ -113,7 +113,7 @@ class Database(Runner):
         *,
         memory_limit: str | None = None,
         threads: int | None = None,
-        trace: Trace | None = None,
+        trace: TraceHook | None = None,
     ) -> None:
         """Open or make a database.
 

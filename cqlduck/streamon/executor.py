@@ -27,7 +27,7 @@ Choices = Mapping[Point, Choice]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ExecutorState:
     """What is chosen, as a value.
 
     Attributes:
@@ -78,7 +78,7 @@ class Executor:
         self.barred: Set[tuple[Point, str]] = frozenset()
         """What was taken back because a tick with it was undone, until one has run without."""
         self.recall()
-        self.kept = Chosen(choices.load(database))
+        self.kept = ExecutorState(choices.load(database))
         self._has_wishes = self._has_some()
         for point, choice in self.kept.choices.items():
             if choice.chosen_by == MEASURED:
@@ -103,7 +103,7 @@ class Executor:
     def number(self, number: int) -> None:
         self.ledger.number = number
 
-    def roll_back(self, kept: Chosen) -> None:
+    def roll_back(self, kept: ExecutorState) -> None:
         """Choose what was chosen then; what policies have found in the meantime stays found."""
         self.kept = replace(kept, profiled=kept.profiled | self.kept.profiled)
         self._has_wishes = self._has_some()
@@ -134,7 +134,7 @@ class Executor:
         self.ledger.flush()
         if has_news:
             self.profiler.budget.looking += time.perf_counter() - started
-        self.kept = Chosen(kept.choices)
+        self.kept = ExecutorState(kept.choices)
 
     # -- what ticks have taken --------------------------------------------------------------------
 
@@ -391,7 +391,7 @@ class Executor:
             return point.owner != owner or (keeps_pins and point.ticks is None)
 
         kept = self.kept
-        self.kept = Chosen(
+        self.kept = ExecutorState(
             {p: c for p, c in kept.choices.items() if stays(p)},
             frozenset(p for p in kept.unwritten if stays(p)),
             tuple(c for c in kept.changes if c.point.owner != owner),

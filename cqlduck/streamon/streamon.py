@@ -44,7 +44,7 @@ from cqlduck.streamon.turns import Turns
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenOptions:
     """What a tick of a query runs.
 
     Attributes:
@@ -148,7 +148,7 @@ class StreaMon:
 
     # -- the tick of a query ----------------------------------------------------------------------
 
-    def choose(self, query: Query, compiled: Compiled, single: bool, facts: Facts) -> Chosen:
+    def choose(self, query: Query, compiled: Compiled, single: bool, facts: Facts) -> ChosenOptions:
         """Return what a tick of a query runs.
 
         Args:
@@ -189,7 +189,7 @@ class StreaMon:
                 )
             )
         )
-        chosen = Chosen(
+        chosen = ChosenOptions(
             in_force((one.site, one.option) for one in ordered).of(form),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered, self.answers.most_instants(query, facts),
@@ -203,7 +203,7 @@ class StreaMon:
         return self.executor.reoptimizer
 
     def saw(
-        self, chosen: Chosen, query: Query, compiled: Compiled, ran: Ran, seconds: float
+        self, chosen: ChosenOptions, query: Query, compiled: Compiled, ran: Ran, seconds: float
     ) -> None:
         """Take note of a tick.
 
@@ -291,7 +291,7 @@ class StreaMon:
         if elements > SMALL_TICK_ELEMENTS:
             self._threads = point, option
 
-    def exceeded(self, chosen: Chosen, error: LimitExceeded) -> None:
+    def exceeded(self, chosen: ChosenOptions, error: LimitExceeded) -> None:
         """Remember that a tick is undone because the cache that it chose is too large."""
         self.budget.looking += error.seconds
         for one in chosen.asked:
