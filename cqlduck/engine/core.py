@@ -327,7 +327,7 @@ class Core:
             owner = found.name
             if isinstance(found, Query) and found.family is not None:
                 owner = found.family
-        self.streamon.force(point, option, owner)
+        self.streamon.pin(point, option, owner)
 
     def query(self, name: str) -> Query:
         """Return a continuous query.

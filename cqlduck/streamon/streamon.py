@@ -76,9 +76,9 @@ class ChosenOptions:
 
     @property
     def fill_limit(self) -> Limit | None:
-        """What it may take to fill a cache; None is any, where a user wants caches."""
+        """What it may take to fill a cache; None is any, where caches are pinned."""
         mine = [one for one in self.asked if one.site.kind == CACHES]
-        if any(self.executor.is_wanted(one.point) for one in mine):
+        if any(self.executor.is_pinned(one.point) for one in mine):
             return None
         return fill_limit(self.executor.profiler.budget)
 
@@ -329,7 +329,7 @@ class StreaMon:
 
         Args:
             owner: The query or stream.
-            keeps_pins: Whether what a user wants of it stays.
+            keeps_pins: Whether its pins stay.
         """
         self.executor.forget(owner, keeps_pins=keeps_pins)
         self._sites.forget(owner)
@@ -338,12 +338,12 @@ class StreaMon:
 
     # -- what people see and want -----------------------------------------------------------------
 
-    def force(self, name: str, option: str | None, owner: str | None = None) -> None:
-        """Have an option run from the next tick on, whatever was measured; inside a change.
+    def pin(self, name: str, option: str | None, owner: str | None = None) -> None:
+        """Pin points to an option from the next tick on, whatever was measured; inside a change.
 
         Args:
             name: The kind of point.
-            option: The option; None lets go of what was wanted.
+            option: The option; None removes the pin.
             owner: The query or stream; by default all.
 
         Raises:
@@ -366,7 +366,7 @@ class StreaMon:
                 f"the point {name} has no option {option}",
                 hint=suggestion(str(option), kind.options, example),
             )
-        self.executor.wish(name, owner, option)
+        self.executor.pin(name, owner, option)
 
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""
