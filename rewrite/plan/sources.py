@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
+from cqlduck.rewrite.plan.log_names import condensed_log_of
 from cqlduck.rewrite.text.time import Instant
 
 NEVER = Instant(-9223372036854775808)
@@ -54,7 +55,7 @@ class Source:
     @property
     def condensed(self) -> str:
         """Of a query that yields a relation its log, up to an earlier instant summed up."""
-        return f"condensed_{self.name}"
+        return condensed_log_of(self.name)
 
 
 @dataclass(frozen=True)

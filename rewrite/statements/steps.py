@@ -19,6 +19,7 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, ToStream, properties, unique
+from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.plan.orders import Site, marked_in
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
@@ -263,7 +264,7 @@ def write_steps(writer: Writer) -> tuple[Step, ...]:
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     output = output.project(listed, "output")
-    changes = exp.insert(output.query(), state_table(f"changes_{writer.query}"), copy=False)
+    changes = exp.insert(output.query(), state_table(log_of(writer.query)), copy=False)
     answer = _answer(Statement(0, "write the elements of the answer", changes), passing(output))
     return (*map(_step, writer.statements), answer, *map(_step, writer.updates))
 
