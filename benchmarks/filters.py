@@ -91,7 +91,7 @@ class Contestant:
         """Have an order run from the next tick on."""
         if order != self.wanted:
             with self.con.engine.changing():
-                self.con.engine.streamon.force(FILTERS, order, "q")
+                self.con.engine.streamon.pin(FILTERS, order, "q")
             self.wanted = order
 
     def tick(self, batch: pa.Table, to: int) -> None:

@@ -40,7 +40,7 @@ from cqlduck.state import snapshot
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import Profile
 from cqlduck.state.records import MAX_RECORDS
-from cqlduck.state.running import Trace
+from cqlduck.state.running import TraceHook as Trace
 from cqlduck.statements import plain_sql, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription

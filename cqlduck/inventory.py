@@ -21,7 +21,7 @@ from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import instants, registered
 
-Instant = int | datetime.datetime | str
+ShownInstant = int | datetime.datetime | str
 """An instant as people see it: an int on integer time, else a datetime in UTC."""
 
 MAX_CHARACTERS = 60
@@ -72,9 +72,9 @@ class Stream(Entry):
     late: str
     ahead_at_most: str | None
     folder: str | None
-    heartbeat: Instant | None
-    first_element: Instant | None
-    last_element: Instant | None
+    heartbeat: ShownInstant | None
+    first_element: ShownInstant | None
+    last_element: ShownInstant | None
     elements: int
     waiting_for: str | None
 
@@ -97,9 +97,9 @@ class Relation(Entry):
     primary_key: tuple[str, ...]
     folder: str | None
     text: str | None
-    heartbeat: Instant | None
-    first_element: Instant | None
-    last_element: Instant | None
+    heartbeat: ShownInstant | None
+    first_element: ShownInstant | None
+    last_element: ShownInstant | None
     elements: int
     waiting_for: str | None
 
@@ -128,11 +128,11 @@ class Query(Entry):
 
     kind: str
     state: str
-    began: Instant | None
-    frontier: Instant | None
+    began: ShownInstant | None
+    frontier: ShownInstant | None
     read: str | None
-    answer_instant: Instant | None
-    complete_from: Instant | None
+    answer_instant: ShownInstant | None
+    complete_from: ShownInstant | None
     backfilled: float | None
     inputs: tuple[str, ...]
     keep: str | None
@@ -267,7 +267,7 @@ def queries(engine: Engine) -> Inventory[Query]:
     )
 
 
-def _complete_from(clock: Clock, query: registered.Query) -> Instant | None:
+def _complete_from(clock: Clock, query: registered.Query) -> ShownInstant | None:
     """Return the instant from which a query lacks nothing, as people see it."""
     if query.complete_from is None:
         return "never"

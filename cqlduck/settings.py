@@ -23,7 +23,7 @@ from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import MAX_DURATION, parse_duration
 from cqlduck.state.paths import written
 from cqlduck.state.records import MAX_RECORDS
-from cqlduck.state.running import Trace
+from cqlduck.state.running import TraceHook
 
 WORDS = {
     "window_edge": ("closed", "half_open"),
@@ -80,7 +80,7 @@ class Settings:
     standing: str = STANDING
     strict: bool = False
     threads: int | None = None
-    trace: Trace | None = None
+    trace: TraceHook | None = None
     unbounded: Literal["allow", "refuse"] = "allow"
     variables: bool = True
     window_edge: Literal["closed", "half_open"] | None = None

@@ -22,7 +22,7 @@ Fetch = Callable[[Instant | None], tuple[list[pa.RecordBatch], Instant | None]]
 """Returns the batches that have come after an instant, and how far these go."""
 
 
-class Changed(threading.Condition):
+class ChangeSignal(threading.Condition):
     """Says that something has changed: to threads that wait, and by calls.
 
     Attributes:
@@ -81,7 +81,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
         self,
         fetch: Fetch,
         goes_on: Callable[[], bool],
-        changed: Changed,
+        changed: ChangeSignal,
         position: Instant | None,
         timeout: float | None,
     ) -> None:

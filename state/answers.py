@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import members
 from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.netting import compact, rewrite
 from cqlduck.state.registered import Query
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
 
-LONG_LOG_ELEMENTS = 122_880
+LONG_LOG_ELEMENTS = ROW_GROUP_ROWS
 """How many elements a log has at least to be read without a copy: a row group."""
 
 TAIL = 50_000
@@ -158,7 +160,8 @@ def create_member(database: Database, clock: Clock, member: Query) -> None:
         before = f"FROM cql_state.{quoted(member.before)} UNION ALL "
         known.append(f"_ts > {member.merged_at}")
     where = f" WHERE {' AND '.join(known)}" if known else ""
-    log = f"changes_{member.family}"
+    assert member.family is not None
+    log = log_of(member.family)
     database.view(
         f"cql_state.{quoted(member.changes)}",
         f"{before}SELECT {members.columns(member)}, _ts, _weight "

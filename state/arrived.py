@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import members
 from cqlduck.state.catalog import Catalogue
@@ -83,7 +84,7 @@ def _place(catalogue: Catalogue, name: str, instant: Instant) -> tuple[str, str,
     thing = _thing(catalogue, name)
     if isinstance(thing, Query):
         # the log of a member is a view, whose rows have no number
-        name = thing.changes if thing.family is None else f"changes_{thing.family}"
+        name = thing.changes if thing.family is None else log_of(thing.family)
         log = f"cql_state.{quoted(name)}"
         own = [*members.conditions(thing), *members.unchanged(thing, log, f"{instant}")]
         return log, " AND ".join([f"_ts = {instant} AND _weight > 0", *own]), "rowid"

@@ -39,7 +39,7 @@ class Changes:
     empty_at: int | None = None
 
 
-class Changed:
+class RelationChanges:
     """The last changes of the relations of a database.
 
     Args:

@@ -27,7 +27,7 @@ class Point:
         name: What is chosen, such as 'stages'.
         owner: The query or stream whose it is; None if it is the database's, or any owner's.
         operator: The number of the query's operator, if it is one's.
-        ticks: For which ticks it is chosen apart from others; '' if for all. None in a wish that is
+        ticks: For which ticks it is chosen apart from others; '' if for all. None in a pin that is
             for all points of the name, whatever their ticks.
         input: Of a pipeline of a join, the number of the input that changes, from 0.
     """

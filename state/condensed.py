@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from cqlduck.rewrite.plan.log_names import CONDENSED
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import inspection, netting
 from cqlduck.state.catalog import Catalogue
@@ -64,7 +65,7 @@ class Condensed(Disposable[Instant]):
         there: dict[str, str | None] = dict(
             self.database.rows(
                 "SELECT view_name, comment FROM duckdb_views() WHERE schema_name = 'cql_state' "
-                f"AND database_name = '{ALIAS}' AND starts_with(view_name, 'condensed_')"
+                f"AND database_name = '{ALIAS}' AND starts_with(view_name, '{CONDENSED}')"
             )
         )
         for query in self.catalogue.queries.values():

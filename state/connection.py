@@ -27,7 +27,8 @@ from cqlduck.state.functions import Callables
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.paths import written
 from cqlduck.state.processes import Owner
-from cqlduck.state.running import Participant, Runner, Trace
+from cqlduck.state.row_groups import FILE_ROW_GROUP_ROWS, ROW_GROUP_ROWS
+from cqlduck.state.running import Participant, Runner, TraceHook
 from cqlduck.state.threads import Threads
 
 log = logging.getLogger("cqlduck")
@@ -54,17 +55,6 @@ ROOM_IN_MEMORY = "256MB"
 At more than that a checkpoint was seen to leave rows as they are, at up to three times the memory.
 It frees what was deleted, and took 75 ms of every fiftieth tick at 64 MB.
 """
-
-ROW_GROUP = 30_720
-"""How many rows DuckDB stores together in a file: a fourth of what it does by itself.
-
-Rows that fill a group are compressed and written where they stay. Fewer go into the log first, and
-are written again at a checkpoint: of 92,000 rows at a time that took twice as long. Each group has
-its least and greatest values, by which a join skips it; so smaller ones skip more.
-"""
-
-DUCKDBS = 122_880
-"""How many rows DuckDB stores together by itself, as it does in memory."""
 
 PAUSE = 0.001
 """Seconds between two attempts to close a connection that another thread reads from."""
@@ -123,7 +113,7 @@ class Database(Runner):
         *,
         memory_limit: str | None = None,
         threads: int | None = None,
-        trace: Trace | None = None,
+        trace: TraceHook | None = None,
     ) -> None:
         """Open or make a database.
 
@@ -149,7 +139,9 @@ class Database(Runner):
         self.owner = Owner(self.connection)
         self.frames = Frames()
         self.functions = Callables(self.connection)
-        self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
+        self.incoming = Incoming(
+            self.connection, ROW_GROUP_ROWS if in_memory else FILE_ROW_GROUP_ROWS
+        )
         self.participants.append(self.incoming)
         self.threads = Threads(self.rows)
         if not in_memory:
@@ -226,7 +218,7 @@ class Database(Runner):
             self._key = None
 
     def _attach(self, connection: duckdb.DuckDBPyConnection) -> None:
-        options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP})"
+        options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {FILE_ROW_GROUP_ROWS})"
         text = f"ATTACH {literal(self.path)} AS {ALIAS}{'' if self.in_memory else options}"
         try:
             self.on(connection, text)

@@ -206,7 +206,7 @@ class _Settling(_Deferred):
         super().__exit__()
 
 
-class Running(_Deferred):
+class Stoppable(_Deferred):
     """Blocks whose statement signals and `interrupt` may stop, on one connection.
 
     A statement that is done in spite of it is followed by no other.

@@ -17,8 +17,9 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.registered import Query
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
 
-SMALL_LOG_ELEMENTS = 122_880
+SMALL_LOG_ELEMENTS = ROW_GROUP_ROWS
 """Of how many elements at most it takes no time to sort and sum them."""
 
 SPARSE_RATIO = 4

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from cqlduck.rewrite.physical.arrivals import arrivals_of, changes_of, stream_of
 from cqlduck.rewrite.plan import Source
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.changed import Changed
+from cqlduck.state.changed import RelationChanges
 from cqlduck.state.connection import Database, quoted
 
 ARRIVED = "_cql_arrived_"
@@ -33,7 +33,7 @@ class Names:
         changed: What closing relations has changed last.
     """
 
-    def __init__(self, database: Database, changed: Changed) -> None:
+    def __init__(self, database: Database, changed: RelationChanges) -> None:
         """Begin without any."""
         self._database = database
         self.changed = changed

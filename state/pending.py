@@ -15,7 +15,7 @@ from cqlduck.rewrite.operators import outcome, primary_key_swap, relation
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import stores
-from cqlduck.state.changed import Changed
+from cqlduck.state.changed import RelationChanges
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.registered import Input
 from cqlduck.state.relation_buffer import Pieces, RelationBuffer
@@ -208,7 +208,11 @@ class InMemory(Elements):
 
 
 def due(
-    database: Database, thing: Input, until: Instant, changed: Changed, buffer: RelationBuffer
+    database: Database,
+    thing: Input,
+    until: Instant,
+    changed: RelationChanges,
+    buffer: RelationBuffer,
 ) -> Elements:
     """Return what is pending of a relation at or before an instant.
 
@@ -309,7 +313,7 @@ def has_row_ids(thing: Input) -> bool:
     return all(c.name.lower() != "rowid" for c in thing.columns)
 
 
-def lead_of(thing: Input, found: Pending, changed: Changed | None = None) -> str | None:
+def lead_of(thing: Input, found: Pending, changed: RelationChanges | None = None) -> str | None:
     """Return the column by which few elements best find their rows, in which none is NULL."""
     if enters_at_once(thing, found) or not (is_few(thing, found) or may_swap(thing, found)):
         return None

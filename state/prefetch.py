@@ -19,11 +19,12 @@ import pyarrow as pa
 
 from cqlduck.rewrite.physical.arrivals import Prefetch, arrivals_of
 from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state.connection import DUCKDBS, Database, quoted
+from cqlduck.state.connection import Database, quoted
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.names import ARRIVED
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.processes import never_let_go
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
 from cqlduck.state.running import copied
 
 WANTED_TICKS = 4
@@ -86,7 +87,7 @@ class Prefetcher:
             self._own.execute("SET TimeZone = 'UTC'")
             # all types come out as what they are
             self._own.execute("SET arrow_lossless_conversion = true")
-            self._incoming = Incoming(self._own, DUCKDBS)
+            self._incoming = Incoming(self._own, ROW_GROUP_ROWS)
 
     def _make(self, stream: str, rows: pa.Table, selects: Sequence[str]) -> Made:
         self.open()

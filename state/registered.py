@@ -9,6 +9,7 @@ import functools
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan.log_names import condensed_log_of, log_of
 from cqlduck.rewrite.text.time import Instant, RawDuration, RawTime
 
 FAILED = "failed"
@@ -138,12 +139,12 @@ class Query:
     @property
     def changes(self) -> str:
         """The name of the log of its elements inside `cql_state`."""
-        return f"changes_{self.name}"
+        return log_of(self.name)
 
     @property
     def condensed(self) -> str:
         """The name of what other queries read of it as standing, inside `cql_state`."""
-        return f"condensed_{self.name}"
+        return condensed_log_of(self.name)
 
     @property
     def base(self) -> str:

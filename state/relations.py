@@ -23,7 +23,7 @@ from cqlduck.rewrite.operators import (
 from cqlduck.rewrite.operators.relation import Law, Relation
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import pending, records, stores
-from cqlduck.state.changed import Changed, Changes
+from cqlduck.state.changed import Changes, RelationChanges
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.pending import Elements, Pending, statement, write
 from cqlduck.state.registered import Input
@@ -54,7 +54,7 @@ def close(
     database: Database,
     thing: Input,
     until: Instant,
-    changed: Changed,
+    changed: RelationChanges,
     buffer: RelationBuffer,
     search: Search,
     *,

@@ -24,13 +24,13 @@ import pyarrow as pa
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state import machine
-from cqlduck.state.interrupts import Interrupts, Running
+from cqlduck.state.interrupts import Interrupts, Stoppable
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 
 log = logging.getLogger("cqlduck")
 
-Trace = Callable[[str, Any], None]
+TraceHook = Callable[[str, Any], None]
 """Is called with an SQL statement and its parameters before it runs."""
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -87,7 +87,7 @@ class Runner:
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, path: str, trace: Trace | None
+        self, connection: duckdb.DuckDBPyConnection, path: str, trace: TraceHook | None
     ) -> None:
         """Begin outside of a transaction."""
         self.connection = connection
@@ -99,7 +99,7 @@ class Runner:
         self.is_invalid = False
         self.participants: list[Participant] = []
         self._has_begun = False
-        self._stoppable = Running(self.interrupts, connection)
+        self._stoppable = Stoppable(self.interrupts, connection)
         self._parsed = Parsed()
 
     # -- statements -------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Runner:
         if self.trace is not None:
             self.trace(sql, None)
         try:
-            with Running(self.interrupts, connection):
+            with Stoppable(self.interrupts, connection):
                 connection.execute(self._parsed.statement(sql))
         except duckdb.Error as error:
             told = self._failed(error)
@@ -189,7 +189,7 @@ class Runner:
             DatabaseError: As `execute`.
         """
         try:
-            with Running(self.interrupts, connection):
+            with Stoppable(self.interrupts, connection):
                 yield
         except duckdb.Error as error:
             told = self._failed(error)

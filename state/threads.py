@@ -19,10 +19,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
+
 SMALL_TICK_ELEMENTS = 20_000
 """How many elements come in a small tick at most."""
 
-MEDIUM_TICK_ELEMENTS = 122_880
+MEDIUM_TICK_ELEMENTS = ROW_GROUP_ROWS
 """How many come in a tick at most that may be as fast with one thread: a row group."""
 
 IN_A_ROW = 3

@@ -33,7 +33,15 @@ from cqlduck.state.probing import profile
 from cqlduck.state.profile import PROBES
 from cqlduck.state.registered import Query
 from cqlduck.state.reusable import Tables
-from cqlduck.state.tick_plan import PASSING, PREFETCH, Chosen, Plan, Ran, StepRan, TooManyInstants
+from cqlduck.state.tick_plan import (
+    PASSING,
+    PREFETCH,
+    Ran,
+    StepRan,
+    TickOptions,
+    TickPlan,
+    TooManyInstants,
+)
 
 
 class Tick:
@@ -71,7 +79,7 @@ class Tick:
         self.caches = caches
         self.indexes = indexes
 
-    def run(self, plan: Plan, waiting: Mapping[str, Buffered]) -> Ran:
+    def run(self, plan: TickPlan, waiting: Mapping[str, Buffered]) -> Ran:
         """Bring a query's answer from its frontier to an instant, inside a transaction.
 
         Args:
@@ -121,7 +129,7 @@ class Tick:
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling, fills)
 
     def _prepare(
-        self, plan: Plan, values: Mapping[str, Instant], *, is_first: bool
+        self, plan: TickPlan, values: Mapping[str, Instant], *, is_first: bool
     ) -> tuple[float, tuple[Fill, ...]]:
         """Have the caches and indexes be there that a tick uses; return what that took."""
         query, compiled, form = plan.query, plan.compiled, plan.chosen.form
@@ -137,7 +145,7 @@ class Tick:
             fills += self.indexes.prepare(query.name, _indexes(compiled, form))
         return wall.perf_counter() - began, fills
 
-    def _bind(self, plan: Plan, waiting: Mapping[str, Buffered]) -> dict[str, Buffered]:
+    def _bind(self, plan: TickPlan, waiting: Mapping[str, Buffered]) -> dict[str, Buffered]:
         """Let the names of a query's inputs stand for what the tick reads.
 
         Returns:
@@ -164,7 +172,7 @@ def _indexes(compiled: Compiled, form: Form) -> list[Index]:
     return [Index(number, tables[number], key) for number, key in form.searches]
 
 
-def _covers_tick(buffered: Buffered, plan: Plan) -> bool:
+def _covers_tick(buffered: Buffered, plan: TickPlan) -> bool:
     """Return whether what lies in a queue is what comes of its stream in a query's tick."""
     if buffered.is_read_once:
         return True
@@ -220,7 +228,7 @@ class _Running:
     tick: Tick
     query: Query
     values: Mapping[str, Instant]
-    chosen: Chosen
+    chosen: TickOptions
     arrived: Mapping[str, Buffered]
     buffer: OutputBuffer | None
     known: Mapping[str, pa.Table]

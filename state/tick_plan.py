@@ -19,7 +19,7 @@ PREFETCH, PASSING = "prefetch", "passing"
 """The points of choice to which a tick comes on its way (`cqlduck.streamon.points`)."""
 
 
-class Chosen(Protocol):
+class TickOptions(Protocol):
     """What a tick runs at points of choice."""
 
     @property
@@ -91,7 +91,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TickPlan:
     """What a tick of a query is to do.
 
     Attributes:
@@ -108,7 +108,7 @@ class Plan:
     compiled: Compiled
     until: Instant
     first: Instant
-    chosen: Chosen
+    chosen: TickOptions
     amends: bool = False
     may_wait: bool = False
 

@@ -15,7 +15,7 @@ from cqlduck.state.connection import Database
 RATE_TICKS = 16
 """Over how many of the last ticks what comes of an input is averaged."""
 
-LATE = 64
+MAX_WAITING_ROWS = 64
 """How many rows wait at most."""
 
 
@@ -84,7 +84,7 @@ class TickBuffer:
             may_wait: Whether they may.
         """
         rows = (*self.kept[0], *ticks)
-        if may_wait and len(rows) < LATE:
+        if may_wait and len(rows) < MAX_WAITING_ROWS:
             self.kept = rows, inputs
             return
         catalog_rows.write_waiting(self._database, inputs)

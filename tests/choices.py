@@ -144,7 +144,7 @@ def measure(con: cqlduck.Connection) -> None:
 def force(con: cqlduck.Connection, name: str, option: str | None, owner: str | None = None) -> None:
     """Have an option run."""
     with con.engine.changing():
-        con.engine.streamon.force(name, option, owner)
+        con.engine.streamon.pin(name, option, owner)
 
 
 def force_stages(con: cqlduck.Connection, staged: bool | None) -> None:

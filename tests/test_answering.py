@@ -520,7 +520,7 @@ def test_all_queries_return_for_a_tick_of_many_instants(monkeypatch: pytest.Monk
                 if point.ticks is not None
             },
         )
-        con.engine.streamon.executor._has_wishes = False
+        con.engine.streamon.executor._has_pins = False
         for name in names:
             assert is_anew(con, name)
             policy = con.engine.streamon.reoptimizer.answering(name)

@@ -43,7 +43,7 @@ def test_views_show_the_catalogue(
 ) -> None:
     monkeypatch.setattr(catalog_rows, "MAX_LISTED_MOVES", most)
     if place == "memory, written soon":
-        monkeypatch.setattr(ticks, "LATE", 3)
+        monkeypatch.setattr(ticks, "MAX_WAITING_ROWS", 3)
     draw = random.Random(seed)
     in_memory = place != "a file"
     path = ":memory:" if in_memory else str(tmp_path / "db.duckdb")
@@ -99,12 +99,12 @@ def test_views_show_the_catalogue(
 def test_ticks_in_memory_are_written_together(con: cqlduck.Connection) -> None:
     con.execute("CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
     written = []
-    for now in range(1, ticks.LATE + 3):
+    for now in range(1, ticks.MAX_WAITING_ROWS + 3):
         con.tick({"s": [{"a": now, "_ts": now}]}, now)
         written.append(con.engine.database.value("SELECT count(*) FROM cql_state.ticks"))
-    assert written == [0] * (ticks.LATE - 1) + [ticks.LATE] * 3
+    assert written == [0] * (ticks.MAX_WAITING_ROWS - 1) + [ticks.MAX_WAITING_ROWS] * 3
     assert con.sql("SELECT count(*), max(number) FROM cql.ticks").fetchall() == [
-        (ticks.LATE + 2, ticks.LATE + 2)
+        (ticks.MAX_WAITING_ROWS + 2, ticks.MAX_WAITING_ROWS + 2)
     ]
 
 

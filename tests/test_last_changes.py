@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.state.changed import Changed
+from cqlduck.state.changed import RelationChanges
 from cqlduck.state.connection import quoted
 
 RELATIONS = {
@@ -41,7 +41,7 @@ CHANGES = ("DELETE FROM r WHERE k = 1", "UPDATE r SET v = v + 1", "DELETE FROM p
 Step = tuple[Any, ...]
 
 
-class Blind(Changed):
+class Blind(RelationChanges):
     """Remembers nothing."""
 
     def is_as_before(self, store: str, low: int) -> bool:

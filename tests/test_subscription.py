@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.subscription import Changed, Subscription
+from cqlduck.subscription import ChangeSignal, Subscription
 
 SCRIPT = "CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 1]"
 # So long that it is over only if something hangs.
@@ -202,7 +202,7 @@ def test_an_error_comes_to_who_waits(con: cqlduck.Connection) -> None:
 
 def test_no_change_is_missed() -> None:
     """It may change between the look and the wait: then there is no wait."""
-    changed = Changed()
+    changed = ChangeSignal()
     batch = pa.record_batch({"a": [1]})
     looks: list[int | None] = []
 
@@ -239,12 +239,12 @@ def test_the_last_tick_before_the_end_is_given() -> None:
         running.append(False)
         return found, position
 
-    changed = Changed()
+    changed = ChangeSignal()
     assert [batch] == list(Subscription(fetch, lambda: running[-1], changed, None, None))
 
 
 def test_waiting_gives_up() -> None:
-    changed = Changed()
+    changed = ChangeSignal()
     assert not changed.wait_beyond(0, time.monotonic())
     with changed:
         changed.notify_all()
@@ -262,7 +262,7 @@ def test_a_task_that_is_cancelled_while_it_fetches_takes_nothing() -> None:
         return batches.pop(0), position
 
     async def run() -> list[pa.RecordBatch]:
-        waiting = Subscription(fetch, lambda: False, Changed(), None, None)
+        waiting = Subscription(fetch, lambda: False, ChangeSignal(), None, None)
         task = asyncio.ensure_future(anext(waiting))
         assert await asyncio.to_thread(fetching.wait, 60)
         task.cancel()

@@ -67,11 +67,10 @@ def is_partial(query: Query) -> bool:
     return query.complete_from in (None, WITH_ROWS) or query.complete_from > first + 1
 
 
-def said(catalogue: Catalogue, query: Query, shown: Callable[[Instant | None], str]) -> str:
+def said(query: Query, shown: Callable[[Instant | None], str]) -> str:
     """Return in lines from when on a query lacks nothing; nothing if it never lacked anything.
 
     Args:
-        catalogue: What is registered.
         query: The query.
         shown: Shows an instant.
     """

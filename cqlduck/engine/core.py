@@ -18,7 +18,7 @@ from cqlduck.compiler import Compiler
 from cqlduck.engine.backfill import Backfill
 from cqlduck.engine.bounds import MAX_TICK, Bounds
 from cqlduck.engine.deferral import Deferral
-from cqlduck.engine.in_force import InForce
+from cqlduck.engine.in_force import SettingsInForce
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import CatalogError, DatabaseError, Error
 from cqlduck.housekeeping import STANDING, Housekeeping
@@ -41,7 +41,7 @@ from cqlduck.state.results import Results
 from cqlduck.state.ticks import TickBuffer
 from cqlduck.streamon.lookups import Lookups
 from cqlduck.streamon.streamon import StreaMon
-from cqlduck.subscription import Changed
+from cqlduck.subscription import ChangeSignal
 
 log = logging.getLogger("cqlduck")
 
@@ -130,12 +130,12 @@ class Core:
     bounds: Bounds = field(init=False)
     deferral: Deferral = field(init=False)
     backfill: Backfill = field(init=False)
-    settings: InForce = field(init=False)
+    settings: SettingsInForce = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
     elements_in: int = 0
     """How many elements ticks have taken in, as this process has seen."""
-    changed: Changed = field(default_factory=Changed)
+    changed: ChangeSignal = field(default_factory=ChangeSignal)
     _taken: int = 0
     _before: dict[str, int] = field(default_factory=dict)
     """Of queries: their frontiers before their last ticks."""
@@ -349,7 +349,7 @@ class Core:
             owner = found.name
             if isinstance(found, Query) and found.family is not None:
                 owner = found.family
-        self.streamon.force(point, option, owner)
+        self.streamon.pin(point, option, owner)
 
     def query(self, name: str) -> Query:
         """Return a continuous query.

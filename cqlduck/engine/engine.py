@@ -28,7 +28,7 @@ from cqlduck.engine import completeness
 from cqlduck.engine.backfill import SLICE, Backfill
 from cqlduck.engine.bounds import Bounds
 from cqlduck.engine.deferral import Deferral
-from cqlduck.engine.in_force import InForce, Values
+from cqlduck.engine.in_force import SettingsInForce, Values
 from cqlduck.engine.opening import Opening
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import BindError, DatabaseError, DataError, Error
@@ -47,7 +47,7 @@ from cqlduck.state import (
 )
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.caches import Caches
-from cqlduck.state.changed import Changed
+from cqlduck.state.changed import RelationChanges
 from cqlduck.state.condensed import Condensed
 from cqlduck.state.indexes import Indexes
 from cqlduck.state.input_buffer import InputBuffer, Place
@@ -89,7 +89,7 @@ class Engine(Opening):
         self.tick_buffer = TickBuffer(base)
         self.output_buffer = OutputBuffer(base)
         self.prefetcher = Prefetcher(base)
-        self.last_changes = Changed(base)
+        self.last_changes = RelationChanges(base)
         self.names = Names(base, self.last_changes)
         self.tables = Tables(base)
         self.caches = Caches(base, self.catalogue)
@@ -131,7 +131,7 @@ class Engine(Opening):
         self.lookups = Lookups(base, self.streamon.executor, self.indexes)
         self.system = SystemStream(base, self.catalogue, self.compiled, self.streamon.profiler)
         self.streamon.is_watched = self.system.measures
-        self.settings = InForce(base, self._set)
+        self.settings = SettingsInForce(base, self._set)
         self.configure(self.wanted)
         self.open_queries()
         self.kept = self.savepoint()
@@ -276,7 +276,7 @@ class Engine(Opening):
             chosen,
             self.why_it_stays(planned),
             self.when_it_is_answered(planned),
-            completeness.said(self.catalogue, query, self.shown),
+            completeness.said(query, self.shown),
             self.backfill.said(planned, self.shown),
             notes,
         )

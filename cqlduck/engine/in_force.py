@@ -17,7 +17,7 @@ Values = Mapping[str, object]
 """The values of settings, by name."""
 
 
-class InForce:
+class SettingsInForce:
     """The settings that are in force.
 
     Args:

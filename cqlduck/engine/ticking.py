@@ -24,7 +24,7 @@ from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import amend, answers, catalog_rows, families, relations
-from cqlduck.state.changed import Changed
+from cqlduck.state.changed import RelationChanges
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import quoted
 from cqlduck.state.filling import LimitExceeded
@@ -36,7 +36,7 @@ from cqlduck.state.registered import EXPIRED, Input, Query
 from cqlduck.state.rehearsal import RehearsalFailed
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.state.tick import Tick
-from cqlduck.state.tick_plan import Plan, Ran, TooManyInstants
+from cqlduck.state.tick_plan import Ran, TickPlan, TooManyInstants
 from cqlduck.streamon.points import ARRIVALS, OUTPUT, Facts
 from cqlduck.streamon.streamon import stored
 
@@ -52,7 +52,7 @@ NOTHING_BUFFERED: Mapping[str, Buffered] = MappingProxyType({})
 class Ticking(Refreshing):
     """Runs ticks."""
 
-    last_changes: Changed = field(init=False)
+    last_changes: RelationChanges = field(init=False)
     names: Names = field(init=False)
     prefetcher: Prefetcher = field(init=False)
     tick: Tick = field(init=False)
@@ -358,7 +358,7 @@ class Ticking(Refreshing):
         is_large = self._taken > MEDIUM_TICK_ELEMENTS or self.backfill.is_on
         may_wait = database.in_memory and not (amends or self.on_tick or is_large)
         may_wait = may_wait and not catalogue.readers(query) and chosen.is_default(OUTPUT)
-        plan = Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait)
+        plan = TickPlan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait)
         try:
             ran = self.tick.run(plan, buffered)
         except LimitExceeded as error:

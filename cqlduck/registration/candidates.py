@@ -198,7 +198,7 @@ def is_first(engine: Engine, query: Query) -> bool:
         return False
     if query.since != since_of(engine, query) or engine.catalogue.readers(query):
         return False
-    if engine.streamon.executor.wishes(query.name):
+    if engine.streamon.executor.pins_of(query.name):
         return False
     log = f"cql_state.{quoted(query.changes)}"
     return not engine.database.value(f"SELECT EXISTS (FROM {log})")

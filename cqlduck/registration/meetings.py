@@ -137,7 +137,7 @@ def _apart(engine: Engine, *both: Query) -> str:
             return f"once {one.name} goes on, which stands still"
         if one.backfill_to is not None:
             return f"once {one.name} is level with the others"
-        if engine.streamon.executor.wishes(one.name):
+        if engine.streamon.executor.pins_of(one.name):
             return f"once nothing of {one.name} is pinned"
     if both[0].frontier != both[1].frontier:
         return "once both have one frontier"

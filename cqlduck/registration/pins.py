@@ -49,7 +49,7 @@ NO_PINS = Pins()
 def pins_of(engine: Engine, query: Query) -> Pins:
     """Return what is pinned for a query, or for its family."""
     owner = engine.planned(query).name
-    return Pins(engine.streamon.executor.wishes(owner), query.family)
+    return Pins(engine.streamon.executor.pins_of(owner), query.family)
 
 
 def restore(engine: Engine, query: Query, pins: Pins) -> None:

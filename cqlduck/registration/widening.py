@@ -123,7 +123,7 @@ def _may_host(engine: Engine, host: Query) -> bool:
         return is_first(engine, host)
     if host.state != "active" or not is_new(host) or host.since != since_of(engine, host):
         return False
-    return not (engine.catalogue.readers(host) or engine.streamon.executor.wishes(host.name))
+    return not (engine.catalogue.readers(host) or engine.streamon.executor.pins_of(host.name))
 
 
 def shown_with(

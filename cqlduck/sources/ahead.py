@@ -28,9 +28,10 @@ from cqlduck.sources.footers import columns_of
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import PLAIN
 from cqlduck.state.registered import Input
+from cqlduck.state.row_groups import ROW_GROUP_ROWS
 
-MAX_BATCH_ROWS = 122_880
-"""How many rows a small batch has at most: DuckDB's row group."""
+MAX_BATCH_ROWS = ROW_GROUP_ROWS
+"""How many rows a small batch has at most: a row group."""
 
 
 @dataclass(frozen=True)

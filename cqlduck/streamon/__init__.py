@@ -18,7 +18,7 @@ policies of modelled points have found (`modelled`), what was decided there (`re
 that has cost and brought (`ledger`). *Measurements* belong to one plan: a query that is planned
 anew begins without any.
 
-**How.** Before a tick the executor asks, in this order: the user (`StreaMon.force`), the
+**How.** Before a tick the executor asks, in this order: the user (`StreaMon.pin`), the
 re-optimizer's proposal, the standing option. A proposal is a *trial*, which runs once to be
 measured and changes nothing, or a *switch*, which is written and logged. `trials` is the policy for
 points whose cost has no model: it runs each option, selects the faster one, and runs the others

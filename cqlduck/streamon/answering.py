@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.decisions import Switch, size_class
 from cqlduck.streamon.points import Facts
-from cqlduck.streamon.policy import Policy
+from cqlduck.streamon.policy import DecidingPolicy
 from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
 from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, Proposal
 
@@ -88,7 +88,7 @@ class JudgedTick:
 
 
 @dataclass
-class Answering(Policy):
+class Answering(DecidingPolicy):
     """The policy of the point `answer` of a query.
 
     Attributes:
@@ -123,7 +123,6 @@ class Answering(Policy):
     _last: JudgedTick | None = None
     _switch: Switch | None = None
     _is_corrected: bool = False
-    _decided: list[Observation] = field(default_factory=list)
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -373,11 +372,6 @@ class Answering(Policy):
                 (), switch.after, outcome, switch.seconds, switch.expected, taken, switch.costs
             )
         )
-
-    def decided(self) -> Sequence[Observation]:
-        """Return what the last proposal has decided, once."""
-        found, self._decided = self._decided, []
-        return found
 
     # -- what is stored ---------------------------------------------------------------------------
 

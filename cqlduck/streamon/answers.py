@@ -33,7 +33,7 @@ class Answers:
 
     def asked(self) -> set[str | None]:
         """Return the queries whose points may not be as they stand; None for all."""
-        return self._executor.wished(ANSWER) | self._executor.reoptimizer.asked_of_answers()
+        return self._executor.pinned(ANSWER) | self._executor.reoptimizer.asked_of_answers()
 
     def choose(self, query: Query, facts: Facts, instant: Instant | None) -> str:
         """Return how a query is to be answered from the next tick on."""
@@ -58,7 +58,7 @@ class Answers:
             facts: What was known of the tick.
         """
         executor = self._executor
-        if not executor.adapts or query.is_anew or self._is_wanted(query):
+        if not executor.adapts or query.is_anew or self._is_pinned(query):
             return None
         started = time.perf_counter()
         seconds = self._policy(query).wants_rehearsal(facts)
@@ -75,7 +75,7 @@ class Answers:
 
     def most_instants(self, query: Query, facts: Facts) -> int | None:
         """Return at how many instants of change a query may be answered anew; None is any."""
-        if not query.is_anew or self._is_wanted(query):
+        if not query.is_anew or self._is_pinned(query):
             return None
         return self._policy(query).most_instants(facts)
 
@@ -112,6 +112,6 @@ class Answers:
             policy.instants = None
         self._returning.clear()
 
-    def _is_wanted(self, query: Query) -> bool:
-        """Return whether a user wants an option."""
-        return self._executor.is_wanted(Point(ANSWER, query.name))
+    def _is_pinned(self, query: Query) -> bool:
+        """Return whether a user has pinned how a query is answered."""
+        return self._executor.is_pinned(Point(ANSWER, query.name))

@@ -27,7 +27,7 @@ Choices = Mapping[Point, Choice]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ExecutorState:
     """What is chosen, as a value.
 
     Attributes:
@@ -46,8 +46,8 @@ class Chosen:
     profiled: frozenset[Point] = frozenset()
 
 
-_FORCED = "a user wants it"
-_FREED = "no user wants an option any more"
+_PINNED = "a user wants it"
+_UNPINNED = "no user wants an option any more"
 _FIXED = "the setting adaptive is off"
 
 
@@ -58,7 +58,7 @@ class Executor:
         database: The database.
         profiler: What was measured.
         reoptimizer: What proposes options.
-        adapts: Whether proposals count; if not, default options run, and what users want.
+        adapts: Whether proposals count; if not, default options run, and pinned ones.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Executor:
         self.barred: Set[tuple[Point, str]] = frozenset()
         """What was taken back because a tick with it was undone, until one has run without."""
         self.recall()
-        self.kept = Chosen(choices.load(database))
-        self._has_wishes = self._has_some()
+        self.kept = ExecutorState(choices.load(database))
+        self._has_pins = self._has_any_pin()
         for point, choice in self.kept.choices.items():
             if choice.chosen_by == MEASURED:
                 profiler.remember(point, choice)
@@ -103,10 +103,10 @@ class Executor:
     def number(self, number: int) -> None:
         self.ledger.number = number
 
-    def roll_back(self, kept: Chosen) -> None:
+    def roll_back(self, kept: ExecutorState) -> None:
         """Choose what was chosen then; what policies have found in the meantime stays found."""
         self.kept = replace(kept, profiled=kept.profiled | self.kept.profiled)
-        self._has_wishes = self._has_some()
+        self._has_pins = self._has_any_pin()
 
     @property
     def holds_some(self) -> bool:
@@ -134,7 +134,7 @@ class Executor:
         self.ledger.flush()
         if has_news:
             self.profiler.budget.looking += time.perf_counter() - started
-        self.kept = Chosen(kept.choices)
+        self.kept = ExecutorState(kept.choices)
 
     # -- what ticks have taken --------------------------------------------------------------------
 
@@ -231,20 +231,20 @@ class Executor:
         standing = self.kept.choices.get(point)
         if standing is None:
             standing = self._put(point, self.reoptimizer.default(point, facts), DEFAULT)
-        if self._has_wishes:
-            wish = self._wish(point, facts)
-            if wish is not None:
-                if wish != standing.option and facts.refuses():
+        if self._has_pins:
+            pin = self._pin_at(point, facts)
+            if pin is not None:
+                if pin != standing.option and facts.refuses():
                     return standing.option
-                if (wish, USER) != (standing.option, standing.chosen_by):
-                    self._switch(point, Proposal(wish, reason=_FORCED), USER, instant)
-                return wish
+                if (pin, USER) != (standing.option, standing.chosen_by):
+                    self._switch(point, Proposal(pin, reason=_PINNED), USER, instant)
+                return pin
         if standing.chosen_by == USER or not self.adapts:
             default = self.reoptimizer.default(point, facts)
             if default != standing.option and facts.refuses():
                 return standing.option
             if (default, DEFAULT) != (standing.option, standing.chosen_by):
-                why = _FIXED if not self.adapts else _FREED
+                why = _FIXED if not self.adapts else _UNPINNED
                 self._switch(point, Proposal(default, reason=why), DEFAULT, instant)
             return default
         known = self.profiler.statistics(point)
@@ -265,10 +265,10 @@ class Executor:
         found = self.kept.choices.get(point)
         return None if found is None else found.option
 
-    def is_wanted(self, point: Point) -> bool:
-        """Return whether a user wants an option of a point."""
-        wishes = (Point(point.name, owner, None, None) for owner in (point.owner, None))
-        return any(wish in self.kept.choices for wish in wishes)
+    def is_pinned(self, point: Point) -> bool:
+        """Return whether a user has pinned a point to an option."""
+        pins = (Point(point.name, owner, None, None) for owner in (point.owner, None))
+        return any(pin in self.kept.choices for pin in pins)
 
     def give_up(self, point: Point, option: str, reason: str, instant: Instant | None) -> None:
         """Take an option back because of which a tick was undone, and log that; inside a change.
@@ -288,38 +288,38 @@ class Executor:
             self._switch(point, Proposal(option, reason="expected to save"), MEASURED, instant)
         self._switch(point, Proposal(before, reason=reason, returns=True), MEASURED, instant)
 
-    def _wish(self, point: Point, facts: Facts) -> str | None:
-        """Return what a user wants at a point, or None; what is said of one owner counts first."""
+    def _pin_at(self, point: Point, facts: Facts) -> str | None:
+        """Return the option to which a point is pinned, or None; pins of its owner count first."""
         for owner in (point.owner, None):
             found = self.kept.choices.get(Point(point.name, owner, None, None))
             if found is not None:
                 return suited(found.option, facts.about)
         return None
 
-    def _has_some(self) -> bool:
-        """Return whether a user wants something."""
+    def _has_any_pin(self) -> bool:
+        """Return whether a user has pinned anything."""
         return any(point.ticks is None for point in self.kept.choices)
 
-    def wished(self, name: str) -> set[str | None]:
-        """Return the owners of whose points of a kind a user wants something; None for all."""
-        if not self._has_wishes:
+    def pinned(self, name: str) -> set[str | None]:
+        """Return the owners of whose points of a kind one is pinned; None for all."""
+        if not self._has_pins:
             return set()
         known = self.kept.choices
         return {point.owner for point in known if point.ticks is None and point.name == name}
 
-    def wishes(self, owner: str) -> dict[str, str]:
-        """Return the options that a user wants of an owner, by the kind of point."""
+    def pins_of(self, owner: str) -> dict[str, str]:
+        """Return the options to which points of an owner are pinned, by the kind of point."""
         known = self.kept.choices
         mine = [point for point in known if point.ticks is None and point.owner == owner]
         return {point.name: known[point].option for point in mine}
 
-    def wish(self, name: str, owner: str | None, option: str | None) -> None:
-        """Let a user want an option, or none any more.
+    def pin(self, name: str, owner: str | None, option: str | None) -> None:
+        """Pin points to an option, or to none any more; inside a change.
 
         Args:
             name: The kind of point.
             owner: Whose points; None for all.
-            option: The option.
+            option: The option; None removes the pin.
         """
         point = Point(name, owner, None, None)
         if option is not None:
@@ -328,10 +328,10 @@ class Executor:
             left = {p: c for p, c in self.kept.choices.items() if p != point}
             unwritten = self.kept.unwritten | {point}
             self.kept = replace(self.kept, choices=left, unwritten=unwritten, has_news=True)
-        self._has_wishes = self._has_some()
+        self._has_pins = self._has_any_pin()
 
     def let_go(self, point: Point, option: str, reason: str, instant: Instant | None) -> None:
-        """Log that what a user wanted cannot be had any more; inside a change.
+        """Log that a pin cannot be had any more; inside a change.
 
         Args:
             point: The point, for which its default option runs from now on.
@@ -384,14 +384,14 @@ class Executor:
 
         Args:
             owner: The query or stream.
-            keeps_pins: Whether what a user wants of it stays.
+            keeps_pins: Whether its pins stay.
         """
 
         def stays(point: Point) -> bool:
             return point.owner != owner or (keeps_pins and point.ticks is None)
 
         kept = self.kept
-        self.kept = Chosen(
+        self.kept = ExecutorState(
             {p: c for p, c in kept.choices.items() if stays(p)},
             frozenset(p for p in kept.unwritten if stays(p)),
             tuple(c for c in kept.changes if c.point.owner != owner),
@@ -401,5 +401,5 @@ class Executor:
         self.ledger.forget(owner)
         self.profiler.forget(owner)
         self.reoptimizer.forget(owner)
-        self._has_wishes = self._has_some()
+        self._has_pins = self._has_any_pin()
         choices.forget(self._database, owner, keeps_pins=keeps_pins)

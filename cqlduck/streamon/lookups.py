@@ -73,7 +73,7 @@ class Lookups:
             return None
         executor, point = self._executor, Point(SEARCH, thing.name)
         stands = executor.standing(point) is not None
-        if not stands and thing.next_seq < LEAST_ROWS and not executor.wished(SEARCH):
+        if not stands and thing.next_seq < LEAST_ROWS and not executor.pinned(SEARCH):
             return None
         facts = Facts(
             found.count,

@@ -31,7 +31,7 @@ from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.decisions import Better, Costing, Switch, size_class
 from cqlduck.streamon.points import Facts
-from cqlduck.streamon.policy import Policy
+from cqlduck.streamon.policy import DecidingPolicy
 from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
 from cqlduck.streamon.regions import Regions
 from cqlduck.streamon.trials import Proposal
@@ -71,7 +71,7 @@ MAX_COMPARED = 8
 
 
 @dataclass
-class Modelled(Policy):
+class Modelled(DecidingPolicy):
     """The policy of a point whose options are modelled.
 
     Attributes:
@@ -100,7 +100,6 @@ class Modelled(Policy):
     _is_early: bool = False
     _switch: Switch | None = None
     _refused: dict[str, Sequence[float]] = field(default_factory=dict)
-    _decided: list[Observation] = field(default_factory=list)
     _repeated: tuple[str, int] = ("", 0)
     _ticks: int = 0
     _since: int | None = None
@@ -340,11 +339,6 @@ class Modelled(Policy):
     def _observe(self, seen: Observation) -> None:
         self._decided.append(seen)
         self.regions.seen.append(seen)
-
-    def decided(self) -> Sequence[Observation]:
-        """Return what the last proposal has decided, once."""
-        found, self._decided = self._decided, []
-        return found
 
     def _costs(self, now: str, found: Better | None, facts: Facts) -> Mapping[str, float]:
         """Return what the default costs by the model, and options that were picked here."""

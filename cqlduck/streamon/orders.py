@@ -64,7 +64,9 @@ class Profile:
         return [count / self.tuples for count in row]
 
     def row(self, order: Order, position: int) -> list[int]:
-        """Return V[position, ·]: of what is left at a position how many tuples each filter drops.
+        """Return V[position, ·], a row of the matrix view (4.3.2), from the diagonal on.
+
+        It is how many tuples each filter drops, of what is left at a position.
 
         Args:
             order: The order; the filters before the position do not count.
@@ -73,10 +75,6 @@ class Profile:
         before = _mask(order[:position])
         left = [(mask, count) for mask, count in self.masks.items() if not mask & before]
         return [sum(c for mask, c in left if mask >> at & 1) for at in order[position:]]
-
-    def matrix_view(self, order: Order) -> list[list[int]]:
-        """Return V, the matrix view (4.3.2): its rows, each from the diagonal on."""
-        return [self.row(order, position) for position in range(len(order))]
 
     def cost(self, order: Order) -> float:
         """Return the expected seconds for a tuple (4.1)."""

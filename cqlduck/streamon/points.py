@@ -54,11 +54,11 @@ class Kind:
     example: str = ""
     is_option: Callable[[str], bool] | None = None
 
-    def has(self, wish: str) -> bool:
+    def has(self, pin: str) -> bool:
         """Return whether something is an option, or several with commas between."""
-        if wish in self.options:
+        if pin in self.options:
             return True
-        return self.is_option is not None and all(map(self.is_option, wish.split(",")))
+        return self.is_option is not None and all(map(self.is_option, pin.split(",")))
 
 
 def _is_order(text: str) -> bool:
@@ -218,17 +218,17 @@ class Facts:
     has_intervals: bool = False
 
 
-def suited(wish: str, about: Ordered | None) -> str | None:
-    """Return the option that a user wants at a point, or None if that is none of its options.
+def suited(pin: str, about: Ordered | None) -> str | None:
+    """Return the option to which a pin brings a point, or None if it is none of its options.
 
     Args:
-        wish: What is wanted: an option, or several with commas between, of which each point takes
-            the first that is one of its own.
+        pin: An option, or several with commas between, of which each point takes the first that is
+            one of its own.
         about: What is chosen there.
     """
     if about is None:
-        return wish
-    found = (about.option(part.strip()) for part in wish.split(","))
+        return pin
+    found = (about.option(part.strip()) for part in pin.split(","))
     return next((option for option in found if option is not None), None)
 
 

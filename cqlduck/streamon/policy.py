@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from cqlduck.state.observations import Observation
@@ -76,3 +77,15 @@ class Policy(ABC):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with what was found before the database was closed; see `state`."""
         del state  # by default nothing is stored
+
+
+@dataclass
+class DecidingPolicy(Policy):
+    """A policy that says what its last proposal has decided."""
+
+    _decided: list[Observation] = field(default_factory=list, init=False)
+
+    def decided(self) -> Sequence[Observation]:
+        """Return what the last proposal has decided, once."""
+        found, self._decided = self._decided, []
+        return found

@@ -130,7 +130,7 @@ class Shown:
         )
         return form_of(option, single, facts)
 
-    def _standing(self) -> dict[str, InForce]:
+    def _standing(self) -> dict[str, SiteOptions]:
         """Return what stands at sites, of queries in which some is no default."""
         found: dict[str, list[tuple[Site, str]]] = {}
         for point, choice in self._executor.kept.choices.items():
@@ -158,7 +158,7 @@ class Shown:
         return found
 
 
-class InForce(NamedTuple):
+class SiteOptions(NamedTuple):
     """What is in force at the sites of a query; what is not listed is the default.
 
     Attributes:
@@ -176,7 +176,7 @@ class InForce(NamedTuple):
         return replace(form, orders=self.orders, caches=self.caches, searches=self.searches)
 
 
-def in_force(options: Iterable[tuple[Site, str]]) -> InForce:
+def in_force(options: Iterable[tuple[Site, str]]) -> SiteOptions:
     """Return what is in force of the options of sites; the others are defaults."""
     orders: list[tuple[Site, Order]] = []
     caches: list[tuple[int, Caching]] = []
@@ -191,4 +191,4 @@ def in_force(options: Iterable[tuple[Site, str]]) -> InForce:
         else:
             order = order_of(option)
             orders += [] if order is None else [(site, order)]
-    return InForce(tuple(orders), tuple(caches), tuple(searches))
+    return SiteOptions(tuple(orders), tuple(caches), tuple(searches))

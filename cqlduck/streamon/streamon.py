@@ -44,7 +44,7 @@ from cqlduck.streamon.turns import Turns
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenOptions:
     """What a tick of a query runs.
 
     Attributes:
@@ -76,9 +76,9 @@ class Chosen:
 
     @property
     def fill_limit(self) -> Limit | None:
-        """What it may take to fill a cache; None is any, where a user wants caches."""
+        """What it may take to fill a cache; None is any, where caches are pinned."""
         mine = [one for one in self.asked if one.site.kind == CACHES]
-        if any(self.executor.is_wanted(one.point) for one in mine):
+        if any(self.executor.is_pinned(one.point) for one in mine):
             return None
         return fill_limit(self.executor.profiler.budget)
 
@@ -148,7 +148,7 @@ class StreaMon:
 
     # -- the tick of a query ----------------------------------------------------------------------
 
-    def choose(self, query: Query, compiled: Compiled, single: bool, facts: Facts) -> Chosen:
+    def choose(self, query: Query, compiled: Compiled, single: bool, facts: Facts) -> ChosenOptions:
         """Return what a tick of a query runs.
 
         Args:
@@ -189,7 +189,7 @@ class StreaMon:
                 )
             )
         )
-        chosen = Chosen(
+        chosen = ChosenOptions(
             in_force((one.site, one.option) for one in ordered).of(form),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
             ordered, self.answers.most_instants(query, facts),
@@ -203,7 +203,7 @@ class StreaMon:
         return self.executor.reoptimizer
 
     def saw(
-        self, chosen: Chosen, query: Query, compiled: Compiled, ran: Ran, seconds: float
+        self, chosen: ChosenOptions, query: Query, compiled: Compiled, ran: Ran, seconds: float
     ) -> None:
         """Take note of a tick.
 
@@ -291,7 +291,7 @@ class StreaMon:
         if elements > SMALL_TICK_ELEMENTS:
             self._threads = point, option
 
-    def exceeded(self, chosen: Chosen, error: LimitExceeded) -> None:
+    def exceeded(self, chosen: ChosenOptions, error: LimitExceeded) -> None:
         """Remember that a tick is undone because the cache that it chose is too large."""
         self.budget.looking += error.seconds
         for one in chosen.asked:
@@ -329,7 +329,7 @@ class StreaMon:
 
         Args:
             owner: The query or stream.
-            keeps_pins: Whether what a user wants of it stays.
+            keeps_pins: Whether its pins stay.
         """
         self.executor.forget(owner, keeps_pins=keeps_pins)
         self._sites.forget(owner)
@@ -338,12 +338,12 @@ class StreaMon:
 
     # -- what people see and want -----------------------------------------------------------------
 
-    def force(self, name: str, option: str | None, owner: str | None = None) -> None:
-        """Have an option run from the next tick on, whatever was measured; inside a change.
+    def pin(self, name: str, option: str | None, owner: str | None = None) -> None:
+        """Pin points to an option from the next tick on, whatever was measured; inside a change.
 
         Args:
             name: The kind of point.
-            option: The option; None lets go of what was wanted.
+            option: The option; None removes the pin.
             owner: The query or stream; by default all.
 
         Raises:
@@ -366,7 +366,7 @@ class StreaMon:
                 f"the point {name} has no option {option}",
                 hint=suggestion(str(option), kind.options, example),
             )
-        self.executor.wish(name, owner, option)
+        self.executor.pin(name, owner, option)
 
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""

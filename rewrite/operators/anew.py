@@ -21,6 +21,7 @@ from sqlglot import exp
 from cqlduck.rewrite.operators import instants
 from cqlduck.rewrite.operators.instants import AT
 from cqlduck.rewrite.operators.leaves import standing_at
+from cqlduck.rewrite.operators.traces import logged
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Statement
@@ -149,14 +150,8 @@ class CompleteRefresh(Operator[Anew]):
                 _weighted(answers.where(has_next), columns, column(NEXT), number(-1)),
             ]
         gone = exp.Neg(this=column(WEIGHT))
-        parts.append(_weighted(self._logged(), columns, now, gone))
+        parts.append(_weighted(logged(self.writer, self.node), columns, now, gone))
         return consolidate(Rows.union(parts), columns).query()
-
-    def _logged(self) -> Rows:
-        """Return the elements that the trace has from before the tick."""
-        table = self.writer.table(self.node, "trace")
-        log = Rows.of(state_table(table), element_names(self.node.columns))
-        return log.where(until(column(TS), parameter("t0")))
 
     @property
     def is_at_hand(self) -> bool:
@@ -169,7 +164,7 @@ class CompleteRefresh(Operator[Anew]):
 
     def standing(self) -> Rows:
         """Return the trace up to $t0."""
-        return elements_to_lifetimes(self._logged(), self.node.columns)
+        return elements_to_lifetimes(logged(self.writer, self.node), self.node.columns)
 
 
 def leaves(plan: Plan) -> list[TimeWindow | RelationScan]:

@@ -60,8 +60,6 @@ from cqlduck.rewrite.relalg.elements import (
 
 BOUND, ASKED = "_cql_bound", "_cql_asked"
 
-_MARK = "intervals"
-
 
 # -- what the join keeps -------------------------------------------------------------------------
 
@@ -293,13 +291,3 @@ class _Sums:
         order = exp.Order(expressions=[exp.Ordered(this=column(BOUND), desc=is_above)])
         parts = [*map(column, (*self._keys, TS, *self._equal))]
         return exp.Window(this=exp.Sum(this=column(name)), partition_by=parts, order=order)
-
-
-def mark(part: exp.Expr) -> None:
-    """Mark a statement that forms pairs which intervals can do without."""
-    part.meta[_MARK] = True
-
-
-def is_marked(tree: exp.Expr) -> bool:
-    """Return whether a statement forms pairs which intervals can do without."""
-    return any(_MARK in node.meta for node in tree.walk())

@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.operators import intervals, pipelines
 from cqlduck.rewrite.operators.pipelines import Pipeline
+from cqlduck.rewrite.operators.statement_marks import INTERVALS, mark
 from cqlduck.rewrite.physical.bands import Band
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Join, Plan, filters, properties
@@ -156,7 +157,7 @@ class Pipelines(StoredCombinations):
         parts = [rows.query() for rows in self._pipelines()]
         for part in parts:
             if id(self.node) in self.writer.place.banded:
-                intervals.mark(part)
+                mark(part, INTERVALS)
         self.writer.gather(self.node, parts, "combinations that begin or end")
 
     def _keep(self, pipe: Pipeline, arm: int) -> pipelines.Keep | None:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import reduction, time_predicates
+from cqlduck.rewrite.operators.statement_marks import PIPELINE, REDUCIBLE, mark
 from cqlduck.rewrite.plan import (
     Join,
     guards,
@@ -239,14 +240,6 @@ def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
     return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
 
 
-_MARK = "pipeline"
-
-
-def is_marked(tree: exp.Expr) -> bool:
-    """Return whether a statement has a pipeline of several steps."""
-    return any(_MARK in node.meta for node in tree.walk())
-
-
 Keep = Callable[[int, Rows], Rows]
 """Keeps what a step of a pipeline gives, by its number, in a temporary table; returns its rows."""
 
@@ -303,7 +296,7 @@ def nested(
         leg, weight = legs[place], _weight(pipe, name, other)
         by = () if delta is None else reduction.keys(ready, types, whose, of_delta, place)
         if delta is not None and len(by) > 1 and reduction.reads_state(leg):
-            reduction.mark(weight)
+            mark(weight, REDUCIBLE)
             leg = reduction.reduced(leg, delta, by) if reduces else leg
         rows = joined(
             {name: rows, other: leg},
@@ -326,7 +319,7 @@ def _weight(pipe: Pipeline, one: str, other: str) -> exp.Expr:
     """Return the weight of a combination of two, marked with what is chosen of its pipeline."""
     weight = exp.Mul(this=qualified(one, WEIGHT), expression=qualified(other, WEIGHT))
     if len(pipe.order) > 2:
-        weight.meta[_MARK] = True
+        mark(weight, PIPELINE)
     if pipe.site is not None:
         orders.mark(weight, pipe.site)
     return weight

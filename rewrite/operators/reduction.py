@@ -26,8 +26,6 @@ from cqlduck.rewrite.relalg.equalities import sides_of
 SCANNED = (INTEGERS - {"BOOLEAN"}) | {"DATE", "TIMESTAMP"}
 """The types of whose values DuckDB tests each while it scans."""
 
-_MARK = "reducible"
-
 Keys = tuple[tuple[str, str], ...]
 """Columns of a delta, and the columns of a state that are equal to them."""
 
@@ -81,13 +79,3 @@ def reduced(state: Rows, delta: exp.Table, by: Keys) -> Rows:
             for mine, theirs in by
         ]
     )
-
-
-def mark(part: exp.Expr) -> None:
-    """Mark a part of a statement that reads a state which may be reduced."""
-    part.meta[_MARK] = True
-
-
-def is_marked(tree: exp.Expr) -> bool:
-    """Return whether a statement reads a state that may be reduced, or is."""
-    return any(_MARK in node.meta for node in tree.walk())

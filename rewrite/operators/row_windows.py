@@ -239,14 +239,14 @@ def placed(node: RowWindow, rows: exp.Query, results: Sequence[exp.Expr] = ()) -
     keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]
     enter: exp.Expr = column(TS)
-    leave = _successor(node, keys, number(node.rows))
+    leave = _successor(keys, number(node.rows))
     if node.slide is not None:
-        rows = _with_positions(node, keys, listed, rows)
+        rows = _with_positions(keys, listed, rows)
         listed.append(column(POSITION))
-        enter = _successor(node, keys, _to_multiple(column(POSITION), node.slide))
+        enter = _successor(keys, _to_multiple(column(POSITION), node.slide))
         beyond = exp.paren(add(column(POSITION), node.rows))
         rest = exp.Add(this=number(node.rows), expression=_to_multiple(beyond, node.slide))
-        leave = _successor(node, keys, rest)
+        leave = _successor(keys, rest)
     if node.width is not None:
         expiry = add(column(TS), node.width if node.half_open else node.width + 1)
         leave = least(leave, expiry)
@@ -280,9 +280,7 @@ def is_partition(node: RowWindow) -> exp.Expr:
     return same(theirs, mine)
 
 
-def _with_positions(
-    node: RowWindow, keys: list[exp.Column], listed: list[exp.Expr], rows: exp.Query
-) -> exp.Select:
+def _with_positions(keys: list[exp.Column], listed: list[exp.Expr], rows: exp.Query) -> exp.Select:
     """Return rows with their positions in their partitions, from 1."""
     first = exp.Window(
         this=exp.Min(this=column(POSITION)), partition_by=[key.copy() for key in keys]
@@ -298,7 +296,7 @@ def _with_positions(
     )
 
 
-def _successor(node: RowWindow, keys: list[exp.Column], distance: exp.Expr) -> exp.Expr:
+def _successor(keys: list[exp.Column], distance: exp.Expr) -> exp.Expr:
     """Return the timestamp of the row that is `distance` rows behind, or FOREVER."""
     row = over_time(exp.Lead(this=column(TS), offset=distance), keys, by=(TS, SEQ))
     return exp.Coalesce(this=row, expressions=[forever()])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import Aggregate, Column, Recompute, Trace, properties
+from cqlduck.rewrite.physical.writer import Writer
+from cqlduck.rewrite.plan import Aggregate, Anew, Column, Recompute, Trace, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
@@ -86,21 +87,21 @@ class Log(Operator[Trace]):
         """Return the log up to $t0."""
         if properties(self.node).is_stream:
             self.writer.trace_reads_back(self.writer.table(self.node, "trace"), None)
-        return elements_to_lifetimes(self._logged(), self.node.columns)
+        return elements_to_lifetimes(logged(self.writer, self.node), self.node.columns)
 
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of a traced stream with `low` < `_ts` ≤ `high`."""
         self.writer.trace_reads_back(self.writer.table(self.node, "trace"), span)
-        both = Rows.union([self._logged(), self.elements()])
+        both = Rows.union([logged(self.writer, self.node), self.elements()])
         conditions = [until(column(TS), high)]
         if low is not None:
             conditions.append(after(column(TS), low))
         return both.where(*conditions, alias="trace")
 
-    def _logged(self) -> Rows:
-        """Return the elements that the log has from before the tick."""
-        table = self.writer.table(self.node, "trace")
-        log = Rows.of(state_table(table), element_names(self.node.columns))
-        return log.where(until(column(TS), parameter("t0")))
+
+def logged(writer: Writer, node: Trace | Anew) -> Rows:
+    """Return the elements that the trace of a node has from before the tick."""
+    log = Rows.of(state_table(writer.table(node, "trace")), element_names(node.columns))
+    return log.where(until(column(TS), parameter("t0")))

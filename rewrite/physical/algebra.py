@@ -239,10 +239,10 @@ def _extreme(monoid: Monoid) -> Callable[[Argument], Made | None]:
     def made(of: Argument) -> Made | None:
         if may_vary(of.type) and of.type not in FLOATS:
             return None
-        found = _one(monoid, of, f"_cql_extreme{of.place}", of.value, of.type)
+        found = _one(monoid, f"_cql_extreme{of.place}", of.value, of.type)
         if of.type not in FLOATS:
             return Made((found,), lambda state: state(found.name))
-        positive = _one(monoid, of, f"{found.name}_sign", sign(of.value), "BOOLEAN")
+        positive = _one(monoid, f"{found.name}_sign", sign(of.value), "BOOLEAN")
         return Made(
             (found, positive),
             lambda state: signed(state(found.name), state(positive.name), of.call.type),
@@ -257,13 +257,13 @@ def _semigroup(monoid: Monoid, fits: Callable[[str], bool]) -> Callable[[Argumen
     def made(of: Argument) -> Made | None:
         if not fits(of.type):
             return None
-        found = _one(monoid, of, f"_cql_extreme{of.place}", of.value, of.type)
+        found = _one(monoid, f"_cql_extreme{of.place}", of.value, of.type)
         return Made((found,), lambda state: state(found.name))
 
     return made
 
 
-def _one(monoid: Monoid, of: Argument, name: str, value: exp.Expr, kind: str) -> Accumulator:
+def _one(monoid: Monoid, name: str, value: exp.Expr, kind: str) -> Accumulator:
     return Accumulator(name, kind, monoid, monoid.over(this=value.copy()), value)
 
 

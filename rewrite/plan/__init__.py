@@ -1,14 +1,11 @@
 """The logical plan: nodes as immutable values, their traversal, and their properties."""
 
+from cqlduck.rewrite.plan.inputs import INPUT, fill_inputs, place_in
 from cqlduck.rewrite.plan.nodes import (
-    FOREVER,
-    INPUT,
-    NEVER,
     Aggregate,
     AggregateCall,
     Anew,
     Cache,
-    Column,
     Difference,
     Distinct,
     During,
@@ -18,22 +15,25 @@ from cqlduck.rewrite.plan.nodes import (
     Plan,
     Project,
     Recompute,
-    RelationScan,
     RowWindow,
     Sample,
     SetOperation,
-    Source,
     Stream,
-    StreamScan,
     TimeWindow,
     ToStream,
     Trace,
     UnionAll,
     VaryingWindow,
-    fill_inputs,
-    place_in,
 )
 from cqlduck.rewrite.plan.properties import Properties, properties
+from cqlduck.rewrite.plan.sources import (
+    FOREVER,
+    NEVER,
+    Column,
+    RelationScan,
+    Source,
+    StreamScan,
+)
 from cqlduck.rewrite.plan.traversal import (
     bottom_up,
     chain_of,

@@ -1,9 +1,10 @@
 """The nodes of a logical plan: the paper's operators as immutable values.
 
-A plan is a tree. Its leaves are streams and relations, its inner nodes the operators of Table 1 of
-the STREAM chapter. A node defines a bag at an instant τ; its law is in `operators/`, the facts
-about it in `properties`. Names of columns are unique inside a node (without regard to case), so an
-expression over a node's columns needs no qualifiers. A node without a meaning cannot be built.
+A plan is a tree. Its leaves are streams and relations (`sources`), its inner nodes the operators of
+Table 1 of the STREAM chapter. A node defines a bag at an instant τ; its law is in `operators/`, the
+facts about it in `properties`. Names of columns are unique inside a node (without regard to case),
+so an expression over a node's columns needs no qualifiers. A node without a meaning cannot be
+built. All nodes stand here because a window is over a stream, and a filtered stream over a plan.
 
 Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `VaryingWindow`, `RowWindow`.
@@ -18,81 +19,23 @@ without elements that cancel.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
 from sqlglot import exp
 
-from cqlduck.rewrite.text.time import Duration, Instant
-
-NEVER = Instant(-9223372036854775808)
-"""Before all instants."""
-
-FOREVER = Instant(9223372036854775807)
-"""The instant that never comes: the end of a lifetime that is not known yet."""
-
-INPUT = "_cql_leg"
-"""How the names of the tables begin that stand for the inputs of a `Recompute`."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its name as people wrote it, and its DuckDB type."""
-
-    name: str
-    type: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """What a leaf reads: a stream, a relation or a continuous query, as the catalogue has it.
-
-    Args:
-        name: Its public name.
-        kind: 'stream' or 'relation'.
-        columns: Its columns.
-        table: The table of its elements, inside schema `cql_state`.
-        is_query: Whether it is a continuous query.
-        timestamp: The column that carries the timestamps of a stream, or None.
-        number: Its number in the catalogue, which it has for life.
-        primary_key: The columns of which a relation has each combination once, if it says so.
-    """
-
-    name: str
-    kind: Literal["stream", "relation"]
-    columns: tuple[Column, ...]
-    table: str
-    is_query: bool = False
-    timestamp: str | None = None
-    number: int = 0
-    primary_key: tuple[str, ...] = ()
-
-    @property
-    def condensed(self) -> str:
-        """Of a query that yields a relation its log, up to an earlier instant summed up."""
-        return f"condensed_{self.name}"
-
-
-@dataclass(frozen=True)
-class _Scan:
-    """What `source` has, its columns renamed to `names`; `None` leaves a column out."""
-
-    children: ClassVar[tuple[Plan, ...]] = ()
-    source: Source
-    names: tuple[str | None, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse a name for each column that there is not."""
-        if len(self.names) != len(self.source.columns):
-            raise ValueError("a scan has one name for each column of its source")
-
-    @property
-    def _read(self) -> list[Column]:
-        known = zip(self.names, self.source.columns, strict=True)
-        return [Column(name, column.type) for name, column in known if name is not None]
+from cqlduck.rewrite.plan.inputs import fill_inputs
+from cqlduck.rewrite.plan.sources import (
+    Column,
+    RelationScan,
+    Source,
+    StreamScan,
+    refuse_repeated,
+)
+from cqlduck.rewrite.text.time import Duration
 
 
 @dataclass(frozen=True)
@@ -150,35 +93,6 @@ class _OnInputs:
     def children(self) -> tuple[Plan, ...]:
         """The inputs, in order."""
         return self.inputs
-
-
-@dataclass(frozen=True)
-class StreamScan(_Scan):
-    """A stream; with `instant`, the timestamp stands in a last column of that name."""
-
-    instant: str | None = None
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that are read."""
-        instants = [] if self.instant is None else [Column(self.instant, "BIGINT")]
-        return (*self._read, *instants)
-
-    @property
-    def timestamps(self) -> list[str]:
-        """The names of the column of the source that has its timestamps."""
-        known = zip(self.names, self.source.columns, strict=True)
-        return [name for name, c in known if name and c.name == self.source.timestamp]
-
-
-@dataclass(frozen=True)
-class RelationScan(_Scan):
-    """A relation, or a query that yields one."""
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that are read."""
-        return tuple(self._read)
 
 
 @dataclass(frozen=True)
@@ -356,7 +270,7 @@ class Project(_OnInput):
         """Refuse columns that do not fit the expressions."""
         if len(self.expressions) != len(self.columns):
             raise ValueError("a projection has one column for each expression")
-        _unique(self.columns)
+        refuse_repeated(self.columns)
 
 
 @dataclass(frozen=True)
@@ -373,7 +287,7 @@ class Join(_OnInputs):
         """Refuse fewer than two inputs and columns that clash."""
         if len(self.inputs) < 2:
             raise ValueError("a join has at least two inputs")
-        _unique(self._known)
+        refuse_repeated(self._known)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -427,7 +341,7 @@ class Aggregate(_OnInput):
             raise ValueError(f"keys {missing} are no columns of the input")
         if self.everything and self.keys:
             raise ValueError("a global aggregate has no keys")
-        _unique(self.columns)
+        refuse_repeated(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -533,7 +447,7 @@ class Recompute(_OnInputs):
         """Refuse names that do not fit the inputs."""
         if [len(n) for n in self.names] != [len(i.columns) for i in self.inputs]:
             raise ValueError("each input has one name for each of its columns")
-        _unique(self.columns)
+        refuse_repeated(self.columns)
 
     def over(self, leg: Callable[[int], exp.Query]) -> exp.Query:
         """Return the query with a subquery in the place of each input."""
@@ -615,28 +529,3 @@ Plan = (
     | Net
     | Cache
 )
-
-
-def place_in(item: exp.Expr) -> int | None:
-    """Return the number of the input that an item of FROM is, or None."""
-    is_input = isinstance(item, exp.Table) and item.name.startswith(INPUT)
-    return int(item.name.removeprefix(INPUT)) if is_input else None
-
-
-def fill_inputs(query: exp.Query, leg: Callable[[int], exp.Query]) -> exp.Query:
-    """Return a copy of a query with a subquery in the place of each input, under its alias."""
-    filled = query.copy()
-    for table in list(filled.find_all(exp.Table)):
-        if (place := place_in(table)) is not None:
-            inner = leg(place).subquery(table.alias, copy=False)
-            for part in ("joins", "pivots"):
-                inner.set(part, table.args.get(part))
-            table.replace(inner)
-    return filled
-
-
-def _unique(columns: Sequence[Column]) -> None:
-    names = [column.name.lower() for column in columns]
-    if len(set(names)) < len(names):
-        twice = {name for name in names if names.count(name) > 1}
-        raise ValueError(f"columns {sorted(twice)} are there twice")

@@ -19,7 +19,6 @@ from cqlduck.rewrite.plan.nodes import (
     Aggregate,
     Anew,
     Cache,
-    Column,
     Difference,
     Distinct,
     During,
@@ -29,17 +28,16 @@ from cqlduck.rewrite.plan.nodes import (
     Plan,
     Project,
     Recompute,
-    RelationScan,
     RowWindow,
     Sample,
     SetOperation,
-    StreamScan,
     TimeWindow,
     ToStream,
     Trace,
     UnionAll,
     VaryingWindow,
 )
+from cqlduck.rewrite.plan.sources import Column, RelationScan, StreamScan
 from cqlduck.rewrite.plan.traversal import chain_of, derived_once
 from cqlduck.rewrite.text.time import Duration
 

@@ -37,7 +37,6 @@ from cqlduck.rewrite.plan.nodes import (
     Join,
     Plan,
     Project,
-    RelationScan,
     RowWindow,
     Sample,
     TimeWindow,
@@ -45,6 +44,7 @@ from cqlduck.rewrite.plan.nodes import (
 )
 from cqlduck.rewrite.plan.properties import properties
 from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.plan.sources import RelationScan
 
 CACHES = "caches"
 """The kind of point at which caches are chosen."""

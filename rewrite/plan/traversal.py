@@ -17,12 +17,11 @@ from cqlduck.rewrite.plan.nodes import (
     Plan,
     Project,
     Recompute,
-    RelationScan,
     Sample,
     SetOperation,
-    StreamScan,
     UnionAll,
 )
+from cqlduck.rewrite.plan.sources import RelationScan, StreamScan
 
 Node = TypeVar("Node", bound=Plan)
 Known = TypeVar("Known")

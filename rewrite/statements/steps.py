@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import explain
-from cqlduck.rewrite.operators import intervals, pipelines, reduction
+from cqlduck.rewrite.operators.statement_marks import INTERVALS, PIPELINE, REDUCIBLE, is_marked
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.emptiness import Needs, needs
@@ -19,6 +19,7 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, ToStream, properties, unique
+from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.plan.orders import Site, marked_in
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
@@ -263,7 +264,7 @@ def write_steps(writer: Writer) -> tuple[Step, ...]:
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     output = output.project(listed, "output")
-    changes = exp.insert(output.query(), state_table(f"changes_{writer.query}"), copy=False)
+    changes = exp.insert(output.query(), state_table(log_of(writer.query)), copy=False)
     answer = _answer(Statement(0, "write the elements of the answer", changes), passing(output))
     return (*map(_step, writer.statements), answer, *map(_step, writer.updates))
 
@@ -287,9 +288,9 @@ def _step(statement: Statement) -> Step:
         prefetch=prefetch(tree),
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
-        is_reducible=reduction.is_marked(tree),
-        has_steps=pipelines.is_marked(tree),
-        has_intervals=intervals.is_marked(tree),
+        is_reducible=is_marked(tree, REDUCIBLE),
+        has_steps=is_marked(tree, PIPELINE),
+        has_intervals=is_marked(tree, INTERVALS),
         shared=statement.shared,
         makes=_made(tree),
         is_new=isinstance(tree, exp.Create),
