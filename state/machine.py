@@ -26,7 +26,7 @@ _INVALID = "has been invalidated"
 _DURABLE = "COMMIT succeeded and is durable"
 _ORIGINAL = "Original error: "
 
-_UNSTORABLE = re.compile(r"(?P<type>\w+) columns are not supported in storage versions")
+_UNSTORABLE = re.compile(r"\b(?P<type>\w{1,100}) columns are not supported in storage versions")
 
 NAME_FIELDS = "name the fields of tuples, as in {'a': a, 'b': b} for (a, b)"
 """What to do where tuples cannot be stored: structs can."""

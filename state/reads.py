@@ -31,7 +31,8 @@ class Read:
         self._frames = frames
         self._connection = database.reader()
         with database.running(self._connection):
-            self._execute("BEGIN TRANSACTION")
+            # whatever the text is: what is read stays as it is
+            self._execute("BEGIN TRANSACTION READ ONLY")
             # DuckDB begins it with its first read
             self._execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
 

@@ -16,10 +16,13 @@ from cqlduck.state import catalog_rows, ticks
 def same(con: cqlduck.Connection) -> None:
     """Compare the views with the catalogue in memory."""
     known = con.engine.catalogue
-    for kind, things in (("inputs", known.inputs), ("queries", known.queries)):
-        names = [f.name for f in fields(next(iter(things.values()))) if f.name in SHOWN]
+    planned = (*known.queries.values(), *known.families.values())
+    inputs = (*known.inputs.values(), *known.constants.values())
+    for kind, things in (("inputs", inputs), ("queries", planned)):
+        names = [f.name for f in fields(things[0]) if f.name in SHOWN]
         rows = con.sql(f"SELECT {', '.join(names)} FROM cql_state.{kind} ORDER BY position")
-        expected = [tuple(getattr(thing, name) for name in names) for thing in things.values()]
+        ordered = sorted(things, key=lambda thing: thing.position)
+        expected = [tuple(getattr(thing, name) for name in names) for thing in ordered]
         assert rows.fetchall() == expected
     numbers = [n for (n,) in con.sql("SELECT number FROM cql.ticks").fetchall()]
     assert numbers == sorted(set(numbers))

@@ -52,13 +52,41 @@ _OPTIONS = ("ANALYZE", "FORMAT")
 _SHOWING = re.compile(r"\s*(describe|show|summarize|pragma)\b", re.IGNORECASE)
 
 
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "MERGE", "COPY")
+_MAY_CHANGE_INSIDE = re.compile(rf"\bWITH\b.*\b({'|'.join(_CHANGES)})\b", re.I | re.DOTALL)
+
+
+def refuse_changes_inside(text: str) -> None:
+    """Refuse statements with a part WITH that changes something, which DuckDB calls a SELECT.
+
+    Raises:
+        NotSupportedError: There is one.
+    """
+    if not _MAY_CHANGE_INSIDE.search(text):
+        return
+    tokens = tokenize(text)
+    words = [token.text.upper() for token in tokens]
+    for at, word in enumerate(words):
+        if word in _CHANGES and words[max(at - 1, 0)] == "(":
+            before = [w for w in words[max(at - 4, 0) : at - 1] if w not in ("NOT", "MATERIALIZED")]
+            if before and before[-1] == "AS":
+                raise NotSupportedError(
+                    f"{word} cannot stand in WITH: what is named there is read, and changes nothing",
+                    hint=f"run the {word} as a statement of its own",
+                    text=text,
+                    offset=tokens[at].start,
+                )
+
+
 def reads(text: str) -> bool:
     """Return whether a statement only reads.
 
     Raises:
         Error: It is none, or more than one.
-        NotSupportedError: EXPLAIN ANALYZE would run a statement that changes something.
+        NotSupportedError: EXPLAIN ANALYZE would run a statement that changes something, or a part
+            WITH changes something.
     """
+    refuse_changes_inside(text)
     statements = _statements(text)
     if len(statements) != 1:
         raise Error("one statement at a time", hint="run the statements one by one")

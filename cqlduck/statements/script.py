@@ -79,6 +79,7 @@ def run(
     Raises:
         Error: Of the family, with the place in `text`.
     """
+    plain_sql.refuse_changes_inside(text)
     statements = parse_script(text)
     if parameters is not None and len(statements) > 1:
         raise Error("parameters need a single statement", hint="run the statements one by one")

@@ -45,6 +45,9 @@ DUCKDB_KINDS = frozenset(
 CLOSE = 0.7
 """How alike two words have to be."""
 
+MAX_LETTERS = 100
+"""How many letters a word has at most that is compared, which takes time by their square."""
+
 _NEAR = re.compile(r'syntax error at or near "(.*)"$')
 _END = "syntax error at end of input"
 
@@ -72,7 +75,9 @@ def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool
     'the options are: history, keep'
     """
     known = list(dict.fromkeys(candidates))
-    close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
+    close: list[str] = []
+    if len(name) <= MAX_LETTERS:
+        close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
     if close:
         (meant,) = [c for c in known if c.lower() == close[0]][:1]
         return f"did you mean {meant}?"
@@ -112,6 +117,8 @@ def slip(
 
 def _likeness(word: str, meant: str) -> float:
     """Return how alike two words are, at most 1; those of the same letters are."""
+    if len(word) > MAX_LETTERS:
+        return 0.0
     if sorted(word) == sorted(meant):
         return 1.0
     return difflib.SequenceMatcher(None, word, meant).ratio()
