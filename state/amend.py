@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records
-from cqlduck.state.columns import same_rows, typed
+from cqlduck.state.columns import same_rows, typed, values_of_group
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.registered import Query
 
@@ -70,7 +70,7 @@ def create(database: Database, query: Query) -> None:
 
 def set_aside(database: Database, query: Query, until: Instant) -> None:
     """Remember how many elements a query's log has up to an instant, before they are forgotten."""
-    listed = ", ".join(quoted(c.name) for c in query.columns)
+    listed = values_of_group(query.columns)
     database.execute(
         f"INSERT INTO cql_state.{quoted(query.beside)} SELECT {listed}, "
         f"CAST(sum(_weight) AS BIGINT), false FROM cql_state.{quoted(query.changes)} "
@@ -95,7 +95,8 @@ def _correct(database: Database, query: Query, changes: str, instant: Instant) -
         written = f"missing - {mark}"
     database.execute(
         "CREATE OR REPLACE TEMP TABLE _cql_corrections AS "
-        f"SELECT {listed}, {mark} AS _mark, {written} AS _weight FROM (SELECT {listed}, "
+        f"SELECT {listed}, {mark} AS _mark, {written} AS _weight "
+        f"FROM (SELECT {values_of_group(query.columns)}, "
         "CAST(sum(missing) AS BIGINT) AS missing, CAST(sum(marks) AS BIGINT) AS marks "
         f"FROM ({' UNION ALL '.join(parts)}) AS elements "
         f"GROUP BY {same_rows(query.columns)}) AS totals WHERE missing <> 0"
@@ -127,7 +128,8 @@ def _mark(database: Database, query: Query) -> None:
     listed = ", ".join(quoted(c.name) for c in query.columns)
     beside = f"cql_state.{quoted(query.beside)}"
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_beside AS SELECT {listed}, "
+        "CREATE OR REPLACE TEMP TABLE _cql_beside AS "
+        f"SELECT {values_of_group(query.columns)}, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight, _is_mark FROM (FROM {beside} UNION ALL "
         f"SELECT {listed}, _mark, true FROM temp._cql_corrections) AS marked "
         f"GROUP BY {same_rows(query.columns)}, _is_mark HAVING sum(_weight) <> 0"

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import members
-from cqlduck.state.columns import same_rows, typed, weighted_rows
+from cqlduck.state.columns import same_rows, typed, values_of_group, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.netting import compact, rewrite
 from cqlduck.state.registered import Query
@@ -109,10 +109,9 @@ def retract_replaced(database: Database, clock: Clock, query: Query, held: str |
     if query.kind == "relation" and database.value(
         f"SELECT EXISTS (SELECT 1 FROM {changes} WHERE _ts <= {query.since})"
     ):
-        listed = ", ".join(quoted(c.name) for c in query.columns)
         first = query.since + 1
         net = (
-            f"SELECT {listed}, {first}::BIGINT AS _ts, "
+            f"SELECT {values_of_group(query.columns)}, {first}::BIGINT AS _ts, "
             f"CAST(sum(if(_ts = {first}, _weight, -_weight)) AS BIGINT) AS _weight "
             f"FROM {changes} WHERE _ts <= {first} GROUP BY {same_rows(query.columns)} HAVING "
             f"sum(if(_ts = {first}, _weight, -_weight)) <> 0"
@@ -234,7 +233,7 @@ def begin_with(database: Database, family: Query, content: str, given: Mapping[s
         content: Its answer there, as a SELECT of (columns, `_weight`).
         given: The parameters of that.
     """
-    listed = ", ".join(quoted(c.name) for c in family.columns)
+    listed = values_of_group(family.columns)
     database.execute(
         f"INSERT INTO cql_state.{quoted(family.changes)} SELECT {listed}, "
         f"{family.frontier}::BIGINT, CAST(sum(_weight) AS BIGINT) FROM ({content}) AS standing "
@@ -254,7 +253,7 @@ def separate(database: Database, member: Query, *, is_net: bool) -> None:
     log = f"cql_state.{quoted(member.changes)}"
     source = f"FROM {log}"
     if member.projection and is_net:
-        listed = ", ".join(quoted(c.name) for c in member.columns)
+        listed = values_of_group(member.columns)
         source = (
             f"SELECT {listed}, _ts, CAST(sum(_weight) AS BIGINT) AS _weight FROM {log} "
             f"GROUP BY {same_rows(member.columns)}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts"
@@ -340,7 +339,8 @@ def changes_sql(
         return f"{new_sql(clock, query, since, until)}{order}"
     listed = ", ".join(quoted(c.name) for c in query.columns)
     return (
-        f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "
+        f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM "
+        f"(SELECT {values_of_group(query.columns)}, _ts, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight {_logged(query, since, until)} "
         f"GROUP BY {same_rows(query.columns)}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts) AS net"
     )
@@ -405,7 +405,7 @@ def keep(database: Database, clock: Clock, query: Query) -> None:
     changes = f"cql_state.{quoted(query.changes)}"
     since = "" if query.answer_instant is None else f" WHERE _ts > {query.answer_instant}"
     net = (
-        f"SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight "
+        f"SELECT {values_of_group(query.columns)}, CAST(sum(_weight) AS BIGINT) AS _weight "
         f"FROM (SELECT {listed}, _weight FROM {answer} "
         f"UNION ALL SELECT {listed}, _weight FROM {changes}{since}) AS elements "
         f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.relalg.values import identity_columns
+from cqlduck.rewrite.relalg import values
 from cqlduck.state.connection import Database, quoted
 
 
@@ -46,7 +46,12 @@ def typed(columns: tuple[Column, ...], plain: Collection[str] = ()) -> str:
 
 def same_rows(columns: Sequence[Column]) -> str:
     """Return what to group rows by that are the same, not only equal, as SQL."""
-    return ", ".join(part.sql("duckdb") for part in identity_columns(columns))
+    return ", ".join(part.sql("duckdb") for part in values.identity_columns(columns))
+
+
+def values_of_group(columns: Sequence[Column]) -> str:
+    """Return the columns of rows that are grouped by `same_rows`, for a SELECT list, as SQL."""
+    return ", ".join(part.sql("duckdb") for part in values.values_of_group(columns))
 
 
 def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
@@ -54,6 +59,7 @@ def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
     listed = ", ".join(quoted(c.name) for c in columns)
     return (
         f"SELECT {listed} FROM (SELECT {listed}, unnest(range(_weight)) AS _cql_copy FROM "
-        f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
+        f"(SELECT {values_of_group(columns)}, CAST(sum(_weight) AS BIGINT) AS _weight "
+        f"FROM ({source}) AS elements "
         f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
     )

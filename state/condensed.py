@@ -26,7 +26,7 @@ from cqlduck.rewrite.plan.log_names import CONDENSED
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import inspection, netting
 from cqlduck.state.catalog import Catalogue
-from cqlduck.state.columns import same_rows, typed
+from cqlduck.state.columns import same_rows, typed, values_of_group
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.disposable import Disposable
 from cqlduck.state.registered import Query
@@ -212,7 +212,8 @@ class Condensed(Disposable[Instant]):
         listed = ", ".join(quoted(c.name) for c in query.columns)
         source = query.condensed if known else query.changes
         net = (
-            f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
+            f"SELECT {values_of_group(query.columns)}, {until}::BIGINT AS _ts, "
+            "CAST(sum(_weight) AS BIGINT) AS _weight "
             f"FROM cql_state.{quoted(source)} WHERE _ts <= {until} "
             f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state.columns import same_rows
+from cqlduck.state.columns import same_rows, values_of_group
 from cqlduck.state.connection import Database, quoted
 
 
@@ -26,9 +26,10 @@ def rewrite(database: Database, table: str, query: str, gone: str = "") -> None:
 
 def compact(database: Database, table: str, columns: Sequence[Column], until: Instant) -> None:
     """Replace the elements of a log up to an instant by their net content, dated at it."""
-    listed, name = ", ".join(quoted(c.name) for c in columns), f"cql_state.{quoted(table)}"
+    name = f"cql_state.{quoted(table)}"
     net = (
-        f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
+        f"SELECT {values_of_group(columns)}, {until}::BIGINT AS _ts, "
+        "CAST(sum(_weight) AS BIGINT) AS _weight "
         f"FROM {name} WHERE _ts <= {until} GROUP BY {same_rows(columns)} HAVING sum(_weight) <> 0"
     )
     rewrite(database, name, net, f" WHERE _ts <= {until}")

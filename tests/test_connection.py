@@ -22,6 +22,7 @@ import cqlduck
 from cqlduck.engine import TickReport
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.sources import dropzone
+from cqlduck.statements import plain_sql
 
 # No test waits that long unless it fails.
 PATIENCE = 60.0
@@ -951,6 +952,67 @@ def test_an_error_in_sql_has_its_place(con: cqlduck.Connection) -> None:
     con.execute(LAST_TWO)
     error = refused(cqlduck.Error, lambda: con.sql("SELECT a,\n       nothing\nFROM q"), "nothing")
     assert (2, 8) == (error.line, error.column)
+
+
+CHANGING = [
+    "DELETE FROM cql_state.settings RETURNING *",
+    "UPDATE mine SET a = 2 RETURNING a",
+    "INSERT INTO mine VALUES (3) RETURNING a",
+    "TRUNCATE mine",
+    "COPY (SELECT 1) TO '{path}'",
+    "WITH y AS (SELECT 1) DELETE FROM mine RETURNING a",
+]
+
+
+@pytest.mark.parametrize("changing", CHANGING)
+@pytest.mark.parametrize(
+    "cte", ["WITH x AS", "with x as not materialized", "WITH w AS (SELECT 1), x(a) AS"]
+)
+@pytest.mark.parametrize("around", ["{}", "EXPLAIN ANALYZE {}", "INSERT INTO mine {}"])
+def test_what_with_names_changes_nothing(
+    con: cqlduck.Connection, tmp_path: Path, changing: str, cte: str, around: str
+) -> None:
+    con.execute("CREATE TABLE mine (a INTEGER); INSERT INTO mine VALUES (1)")
+    written = changing.format(path=tmp_path / "out.csv")
+    text = around.format(f"{cte} (/* here */ {written}) SELECT 7 FROM x")
+    before = con.sql("SELECT * FROM cql_state.settings ORDER BY ALL").fetchall()
+    for call in (con.execute, con.sql):
+        if call == con.sql and around.startswith("INSERT"):
+            continue
+        with pytest.raises(cqlduck.Error):
+            call(text)
+    assert [(1,)] == con.sql("FROM mine").fetchall()
+    assert before == con.sql("SELECT * FROM cql_state.settings ORDER BY ALL").fetchall()
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_what_is_called_as_a_statement_can_be_read(con: cqlduck.Connection) -> None:
+    text = (
+        "WITH x AS (SELECT 1 AS update, 2 AS copy, 'DELETE' AS d) SELECT update, (copy), d FROM x"
+    )
+    assert [(1, 2, "DELETE")] == con.sql(text).fetchall()
+
+
+def test_a_read_cannot_write_whatever_its_text_is(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con.execute("CREATE TABLE mine (a INTEGER); INSERT INTO mine VALUES (1)")
+    monkeypatch.setattr(plain_sql, "refuse_changes_inside", lambda _: None)
+    with pytest.raises(cqlduck.Error, match="read-only"):
+        con.sql("WITH x AS (DELETE FROM mine RETURNING *) FROM x")
+    assert [(1,)] == con.sql("FROM mine").fetchall()
+
+
+def test_long_words_in_errors_take_no_time_by_their_square(con: cqlduck.Connection) -> None:
+    con.execute("CREATE RELATION r (k INTEGER)")
+    word = "a" * 200_000
+    for call, text in (
+        (con.execute, f"INSERT INTO r VALUES ('{word}')"),
+        (con.sql, f"SELECT '{word}'::INTEGER"),
+        (con.sql, f"FROM {word}"),
+        (con.table, word),
+    ):
+        refused(cqlduck.Error, lambda call=call, text=text: call(text))
 
 
 def test_an_error_in_a_query_has_its_place_there_and_not_in_a_comment(

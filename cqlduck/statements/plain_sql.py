@@ -67,15 +67,34 @@ def refuse_changes_inside(text: str) -> None:
     tokens = tokenize(text)
     words = [token.text.upper() for token in tokens]
     for at, word in enumerate(words):
-        if word in _CHANGES and words[max(at - 1, 0)] == "(":
-            before = [w for w in words[max(at - 4, 0) : at - 1] if w not in ("NOT", "MATERIALIZED")]
-            if before and before[-1] == "AS":
-                raise NotSupportedError(
-                    f"{word} cannot stand in WITH: what is named there is read, and changes nothing",
-                    hint=f"run the {word} as a statement of its own",
-                    text=text,
-                    offset=tokens[at].start,
-                )
+        if word != "(":
+            continue
+        first = at + 1
+        named = [w for w in words[max(at - 3, 0) : at] if w not in ("NOT", "MATERIALIZED")]
+        if words[first : first + 1] == ["WITH"]:
+            first = _behind_with(words, first)
+        elif named[-1:] != ["AS"]:
+            continue
+        if first < len(words) and words[first] in _CHANGES:
+            raise NotSupportedError(
+                f"{words[first]} cannot stand in WITH, where what is named is only read",
+                hint=f"run the {words[first]} as a statement of its own",
+                text=text,
+                offset=tokens[first].start,
+            )
+
+
+def _behind_with(words: Sequence[str], place: int) -> int:
+    """Return where the statement begins that follows the parts of a WITH."""
+    depth, is_named = 0, False
+    for at in range(place, len(words)):
+        depth += {"(": 1, ")": -1}.get(words[at], 0)
+        is_named = is_named or (depth == 0 and words[at] == "AS")
+        if depth == 0 and words[at] == ")" and is_named:
+            if words[at + 1 : at + 2] != [","]:
+                return at + 1
+            is_named = False
+    return len(words)
 
 
 def reads(text: str) -> bool:

@@ -36,7 +36,7 @@ from cqlduck.rewrite.relalg.elements import (
     temp_table,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity_columns
+from cqlduck.rewrite.relalg.values import identity_columns, values_of_group
 
 COUNT, PLACE, ROW = "_cql_n", "_cql_place", "_cql_row"
 
@@ -116,7 +116,7 @@ class StandingSegment(CachedSegment):
         stood = until(column(ENTER), parameter("t0"))
         total = cast(exp.Sum(this=column(WEIGHT)), "BIGINT")
         keys = identity_columns(self.node.columns)
-        listed = [*references(self.node.columns), named(total, COUNT)]
+        listed = [*values_of_group(self.node.columns), named(total, COUNT)]
         return self.lives().where(stood).select(listed, group=keys, alias="ended")
 
     def _numbered(self, ended: str) -> exp.Select:

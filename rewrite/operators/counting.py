@@ -50,7 +50,7 @@ from cqlduck.rewrite.relalg.elements import (
     union_all,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity_columns
+from cqlduck.rewrite.relalg.values import identity_columns, values_of_group
 
 LAST, WAS = "_cql_last", "_cql_was"
 
@@ -140,7 +140,7 @@ class Counts(Operator[SetOperation | Net]):
         net = {name: count(column(name)) for name in counts}
         changes: exp.Query = self._tagged().select(
             [
-                *references(self.node.columns),
+                *_shown_of_group(self.node),
                 column(TS),
                 *[named(sum_, n) for n, sum_ in net.items()],
             ],
@@ -212,7 +212,7 @@ def counted(node: SetOperation | Net, sides: Sequence[Rows]) -> Rows:
     """
     names = _counts(node)
     query = _side_by_side(node, sides).select(
-        [*references(node.columns), *[named(count(column(name)), name) for name in names]],
+        [*_shown_of_group(node), *[named(count(column(name)), name) for name in names]],
         group=_keys(node),
         having=exp.or_(*[_is_there(exp.Sum(this=column(name))) for name in names]),
         alias="tuples",
@@ -269,6 +269,11 @@ def _counts(node: SetOperation | Net) -> list[str]:
 def _keys(node: SetOperation | Net) -> list[exp.Expr]:
     """Return by what a tuple is counted."""
     return identity_columns(node.columns) if isinstance(node, Net) else references(node.columns)
+
+
+def _shown_of_group(node: SetOperation | Net) -> list[exp.Expr]:
+    """Return the columns of tuples that are counted together."""
+    return values_of_group(node.columns) if isinstance(node, Net) else references(node.columns)
 
 
 def _of(table: str, node: SetOperation | Net) -> list[exp.Expr]:

@@ -21,7 +21,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
-from cqlduck.rewrite.relalg.values import identities, identity
+from cqlduck.rewrite.relalg.values import identities, identity, values_of_group
 
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
@@ -219,7 +219,7 @@ def consolidate(rows: Rows, columns: Sequence[Column], sign: type[exp.Binary] = 
         # nothing of the rows, not even what raises
         having = exp.GT(this=exp.Abs(this=net.copy()), expression=net)
     found = rows.select(
-        [*keys, named(count(), WEIGHT)],
+        [*values_of_group(columns), column(TS), named(count(), WEIGHT)],
         group=[*keys, *identities(columns)],
         having=having,
         alias="elements",
@@ -237,7 +237,7 @@ def tuples_of(rows: Rows, columns: Sequence[Column], *, is_repeated: bool) -> Ro
     """
     keys = references(columns)
     net = rows.select(
-        [*keys, named(count(), WEIGHT)],
+        [*values_of_group(columns), named(count(), WEIGHT)],
         group=[*keys, *identities(columns)],
         having=after(exp.Sum(this=column(WEIGHT)), number(0)),
         alias="tuples",

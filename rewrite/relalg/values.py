@@ -30,6 +30,9 @@ FLOATING = frozenset({"FLOAT", "DOUBLE"})
 _NESTED = ("STRUCT", "UNION", "MAP", "TUPLE")
 _QUOTED = re.compile(r"""("(?:[^"]|"")*")|('(?:[^']|'')*')""")
 _SIZE = re.compile(r'("(?:[^"]|"")*")|\[\d+\]')
+_SORTED_APART = frozenset({"INTERVAL", "TIME WITH TIME ZONE", "BIT", "VARIANT"})
+"""The types by which DuckDB does not group a STRUCT that holds one as it groups others."""
+
 _DAYS = 2**32
 """More than the days of an INTERVAL can be."""
 
@@ -108,6 +111,37 @@ def identity_columns(columns: Sequence[Column]) -> list[exp.Expr]:
         own = identity(column(known.name), known.type)
         parts += [column(known.name)] if own is None else [column(known.name), own]
     return parts
+
+
+def values_of_group(columns: Sequence[Column]) -> list[exp.Expr]:
+    """Return the values of columns of tuples that are the same, which are grouped by identity.
+
+    DuckDB (release 2.0) shows −0.0 as 0.0 if it groups by a STRUCT that holds a floating-point
+    number and one of a few other types; so do all of its aggregates of one value. A list has the
+    values as they are.
+    """
+    found: list[exp.Expr] = []
+    for known in columns:
+        value: exp.Expr = column(known.name)
+        if _loses_signs(_parsed(known.type)):
+            listed = exp.func("list", value)
+            value = exp.alias_(exp.func("list_extract", listed, exp.Literal.number(1)), known.name,
+                               quoted=True)  # fmt: skip
+        found.append(value)
+    return found
+
+
+def _loses_signs(kind: _Type) -> bool:
+    kinds = {part.kind for part in _leaves(kind)}
+    return bool(kind.parts and kinds & FLOATING and kinds & _SORTED_APART)
+
+
+def _leaves(kind: _Type) -> Iterator[_Type]:
+    """Yield the types without parts inside of a type."""
+    if not kind.parts:
+        yield kind
+    for _, part in kind.parts:
+        yield from _leaves(part)
 
 
 def differs(new: exp.Expr, old: exp.Expr, type_name: str) -> exp.Expr:
