@@ -632,11 +632,21 @@ class Connection:
         return self._scheduler.running and not self._own.closed
 
     def sql(
-        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+        self,
+        query: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> duckdb.DuckDBPyRelation:
         """Run plain SQL that only reads; answers, streams and relations are views there.
 
+        Args:
+            query: The statement.
+            parameters: Values for `?` or `$name`.
+            timeout: How many seconds it may take; by default as many as it takes.
+
         Raises:
+            DatabaseError: It took longer than `timeout`.
             NotSupportedError: The statement changes something.
             ParseError: DuckDB's own word on the query.
         """
@@ -646,7 +656,7 @@ class Connection:
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
             frames = self._frames(query, sys._getframe(1))
-            return self._reader.sql(query, parameters, frames)
+            return self._reader.sql(query, parameters, frames, arguments.seconds(timeout))
         except duckdb.Error as error:
             raise from_duckdb(error, query, 0) from error
 

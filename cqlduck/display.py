@@ -202,12 +202,16 @@ def shown(value: object) -> str:
     return str(value)
 
 
+def order_of(query: Query) -> str:
+    """Return in which order an answer is shown: its own, or by all columns; a stream's newest."""
+    if query.kind == "stream":
+        return "ORDER BY _ts DESC"
+    return "" if query.order_by else "ORDER BY ALL"
+
+
 def head(con: Connection, query: Query, count: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the columns and some rows of an answer: the first, or a stream's newest."""
-    order = "" if query.order_by else "ORDER BY ALL"
-    if query.kind == "stream":
-        order = "ORDER BY _ts DESC"
-    found = con.sql(f"SELECT * FROM {quoted(query.name)} {order} LIMIT {count}")
+    found = con.sql(f"SELECT * FROM {quoted(query.name)} {order_of(query)} LIMIT {count}")
     return list(found.columns), found.fetchall()
 
 

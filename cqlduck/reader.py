@@ -17,7 +17,7 @@ from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.engine.catching_up import is_named
-from cqlduck.errors import DataError
+from cqlduck.errors import DatabaseError, DataError
 from cqlduck.meter import Meter
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
@@ -236,7 +236,11 @@ class Reader:
     # -- plain SQL --------------------------------------------------------------------------------
 
     def sql(
-        self, text: str, parameters: Parameters, frames: Mapping[str, pa.Table]
+        self,
+        text: str,
+        parameters: Parameters,
+        frames: Mapping[str, pa.Table],
+        timeout: float | None = None,
     ) -> duckdb.DuckDBPyRelation:
         """Return a relation over a copy of what a statement that only reads gives now.
 
@@ -244,6 +248,10 @@ class Reader:
             text: The statement.
             parameters: Values for its parameters.
             frames: Data frames that it may read by name.
+            timeout: How many seconds it may take; None is any.
+
+        Raises:
+            DatabaseError: It took longer.
         """
         engine = self._engine
         is_query = is_select(text)
@@ -253,7 +261,7 @@ class Reader:
                 shown = [q for q in engine.catalogue.queries.values() if is_named(q.name, text)]
                 engine.reading(everything=True, inputs=engine.inputs_in(text), answers=shown)
                 read = Read(engine.database, frames)
-            with self._until_closed(), read.reading():
+            with self._until_closed(), _limited(timeout), read.reading(timeout):
                 if is_query:
                     return read.table(text, parameters, sees_variables=self._sees_variables)
                 found = read.sql(text, parameters)
@@ -279,6 +287,24 @@ class Reader:
         except duckdb.Error:
             self._engine.refuse_closed()
             raise
+
+
+@contextmanager
+def _limited(timeout: float | None) -> Iterator[None]:
+    """Say so if what the block reads took longer than it may.
+
+    Raises:
+        DatabaseError: It did.
+    """
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        # who calls `interrupt` gets another error
+        if timeout is None:
+            raise
+        raise DatabaseError(
+            f"the statement took longer than {timeout:g} seconds", hint="ask for less of it"
+        ) from error
 
 
 def _in_order(table: pa.Table) -> pa.Table:

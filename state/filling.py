@@ -8,10 +8,8 @@ the cache.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
@@ -19,9 +17,7 @@ import duckdb
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.statements.filling import Filled
 from cqlduck.state.connection import Database
-
-REPEATED_SECONDS = 0.001
-"""After how many seconds a statement is interrupted once more."""
+from cqlduck.state.interrupts import interrupted_after
 
 
 @dataclass(frozen=True)
@@ -93,25 +89,3 @@ def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Li
 def _too_long(operator: int, limit: Limit, seconds: float) -> LimitExceeded:
     what = f"to fill it took longer than {limit.seconds:.2f} s"
     return LimitExceeded.of(operator, what, seconds)
-
-
-@contextmanager
-def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """Interrupt what a connection runs in the block after some seconds, and nothing behind it."""
-    lock, is_over = threading.Lock(), threading.Event()
-
-    def interrupt() -> None:
-        delay = seconds
-        while not is_over.wait(delay):
-            with lock:
-                if not is_over.is_set():
-                    connection.interrupt()
-            # a statement that is only about to begin forgets it
-            delay = REPEATED_SECONDS
-
-    threading.Thread(target=interrupt, name="cqlduck-limit", daemon=True).start()
-    try:
-        yield
-    finally:
-        with lock:
-            is_over.set()

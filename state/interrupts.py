@@ -15,7 +15,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -23,6 +23,9 @@ from typing import Any
 import duckdb
 
 from cqlduck.errors import DatabaseError
+
+REPEATED_SECONDS = 0.001
+"""After how many seconds a statement with a limit is interrupted once more."""
 
 
 def _known(*names: str) -> tuple[signal.Signals, ...]:
@@ -305,3 +308,25 @@ class Interrupts:
         if call.outcome[1] is not None:
             call.waiting.append(call.outcome[1])
         return True
+
+
+@contextlib.contextmanager
+def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what a connection runs in the block after some seconds, and nothing behind it."""
+    lock, is_over = threading.Lock(), threading.Event()
+
+    def interrupt() -> None:
+        delay = seconds
+        while not is_over.wait(delay):
+            with lock:
+                if not is_over.is_set():
+                    connection.interrupt()
+            # a statement that is only about to begin forgets it
+            delay = REPEATED_SECONDS
+
+    threading.Thread(target=interrupt, name="cqlduck-limit", daemon=True).start()
+    try:
+        yield
+    finally:
+        with lock:
+            is_over.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import MappingProxyType
 
 import duckdb
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
+from cqlduck.state.interrupts import interrupted_after
 from cqlduck.state.running import Parameters
 
 NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
@@ -37,11 +38,19 @@ class Read:
             self._execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Let the block read, and what it reads be stopped."""
+    def reading(self, timeout: float | None = None) -> Iterator[None]:
+        """Let the block read, and what it reads be stopped.
+
+        Args:
+            timeout: After how many seconds it is interrupted, which is a
+                `duckdb.InterruptException`; None is never.
+        """
         database, connection = self._database, self._connection
         seen = readable(connection, self._frames)
-        with database.threads.reading(), seen, database.running(connection):
+        limit: AbstractContextManager[None] = nullcontext()
+        if timeout is not None:
+            limit = interrupted_after(connection, timeout)
+        with database.threads.reading(), seen, database.running(connection), limit:
             yield
 
     def table(

@@ -20,7 +20,7 @@ from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state import synopses
 from cqlduck.state.connection import Database
 from cqlduck.state.contents import Frontier
-from cqlduck.state.filling import interrupted_after
+from cqlduck.state.interrupts import interrupted_after
 from cqlduck.state.profile import PROBES
 from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import instants_in

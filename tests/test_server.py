@@ -11,12 +11,14 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.error import HTTPError
 from xml.etree import ElementTree as Xml
 
 import pytest
 from flask.testing import FlaskClient
+from markupsafe import escape
 from typer.testing import CliRunner
 
 import cqlduck
@@ -147,19 +149,19 @@ def test_a_package_that_is_missing_is_named(
 def test_answers_are_text_and_no_markup(con: cqlduck.Connection) -> None:
     text = client(con).get("/part/answer/q").text
     assert "<td>&lt;b&gt;two&lt;/b&gt;</td>" in text
-    assert "<td>–</td>" in text
+    assert '<td><span class="said">NULL</span></td>' in text
     assert text.count("<tr>") == 1 + len(con.table("q").fetchall())
 
 
 def test_answer_of_a_stream_begins_with_the_newest(con: cqlduck.Connection) -> None:
     found = lookups.answer(con, "raw")
-    assert [row[1] for row in found.rows] == [70, 20, 10]
+    assert [row[1] for row in found.rows] == ["70", "20", "10"]
 
 
 def test_answer_keeps_its_order(con: cqlduck.Connection) -> None:
     con.execute("CREATE CONTINUOUS QUERY last AS SELECT k FROM r ORDER BY k DESC")
     con.advance("2026-01-01 10:40")
-    assert lookups.answer(con, "last").rows == ((3,), (2,), (1,))
+    assert lookups.answer(con, "last").rows == (("3",), ("2",), ("1",))
 
 
 def test_long_answers_are_cut(con: cqlduck.Connection) -> None:
@@ -458,3 +460,61 @@ def test_browser(con: cqlduck.Connection, tmp_path: Path) -> None:
             assert text in done.stdout
             assert re.search(r'data-fetched="[1-9]', done.stdout), "nothing was fetched again"
             assert "CONSOLE" not in done.stderr
+
+
+VALUES = {
+    "TIMESTAMP 'infinity'": "infinity",
+    "TIMESTAMP '2013-01-01 00:00:00.123456'": "2013-01-01 00:00:00.123456",
+    "123456789.123::DOUBLE": "123456789.123",
+    "INTERVAL '1 month 3 days'": "1 month 3 days",
+    "[1.5, NULL]": "[1.5, NULL]",
+    "{'a': DATE '2020-01-01'}": "{'a': 2020-01-01}",
+    "'–'": "–",
+    "NULL": None,
+}
+
+
+def test_values_are_shown_as_duckdb_writes_them(con: cqlduck.Connection) -> None:
+    found = lookups.as_text(con, f"SELECT {', '.join(VALUES)};")
+    assert found.rows == (tuple(VALUES.values()),)
+    assert found.numbers == tuple(value == "123456789.123" for value in VALUES.values())
+    long = lookups.as_text(con, "SELECT repeat('x', 100000) AS v -- as it is").rows[0][0]
+    assert long == "x" * lookups.MAX_CHARACTERS + "…"
+    assert lookups.as_text(con, "SHOW TABLES").columns == ("name",)
+    with pytest.raises(cqlduck.Error) as caught:
+        lookups.as_text(con, "SELECT nothing")
+    assert (caught.value.line, caught.value.column) == (1, 8)
+
+
+def test_a_statement_may_not_take_for_ever(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookups, "SECONDS", 0.2)
+    asked = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b"
+    got = client(con).post("/sql", data={"sql": asked})
+    assert "took longer than 0.2 seconds" in got.text
+    assert con.sql("SELECT 1", timeout=60).fetchall() == [(1,)]
+
+
+def test_the_origin_of_a_form_is_this_server(con: cqlduck.Connection) -> None:
+    for origin, code in (("http://localhost", 200), ("http://evil.example", 403), ("null", 403)):
+        got = client(con).post("/sql", data={"sql": "SELECT 1"}, headers={"Origin": origin})
+        assert got.status_code == code, origin
+
+
+@pytest.mark.parametrize("name", ["/lead", "..", ".", "a/../b", "a?b=c&d", "two words", 'q"x'])
+def test_links_lead_to_queries_of_any_name(con: cqlduck.Connection, name: str) -> None:
+    quoted = name.replace('"', '""')
+    con.execute(f'CREATE CONTINUOUS QUERY "{quoted}" AS SELECT k FROM r')
+    browser = client(con)
+    links = re.findall(r'href="(/query[^"]*)"', browser.get("/").text)
+    titles = [re.search(r"<h1>(.*)</h1>", browser.get(unescape(one)).text) for one in links]
+    assert escape(name) in [found[1] for found in titles if found]
+
+
+def test_a_query_that_cannot_go_on_says_why(con: cqlduck.Connection) -> None:
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT count(*) AS n FROM q")
+    con.execute("ALTER CONTINUOUS QUERY q DEACTIVATE")
+    browser = client(con)
+    assert "stands still" in browser.get("/").text
+    assert "with q (inactive), which it reads" in browser.get("/query?name=above").text

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.connection import Connection
-from cqlduck.display import head
+from cqlduck.display import order_of
+from cqlduck.errors import DatabaseError, Error
+from cqlduck.state.connection import quoted
 
 MAX_ROWS = 200
 """How many rows of an answer, or of what somebody asks, a page shows."""
+
+MAX_CHARACTERS = 1000
+"""How many characters of a value a page shows."""
+
+SECONDS = 30.0
+"""How many seconds what somebody asks on a page may take."""
 
 MAX_TICKS = 120
 """How many of the last ticks a page draws."""
@@ -32,6 +41,9 @@ TICKS = (
 """The last ticks, the newest first."""
 
 
+_NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*\)|DOUBLE|FLOAT|BIGNUM)$")
+
+
 @dataclass(frozen=True)
 class Table:
     """The first rows of a SELECT.
@@ -40,11 +52,13 @@ class Table:
         columns: The names of their columns.
         rows: The rows, at most `MAX_ROWS`.
         has_more: Whether there are more.
+        numbers: Of each column, whether it has numbers.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     has_more: bool
+    numbers: tuple[bool, ...] = ()
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -63,11 +77,54 @@ def table(con: Connection, sql: str) -> Table:
         Error: Of the family; among others it changes something.
     """
     found = con.sql(sql)
-    return _first(found.columns, found.limit(MAX_ROWS + 1).fetchall())
+    rows = found.limit(MAX_ROWS + 1).fetchall()
+    return Table(tuple(found.columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS)
 
 
-def _first(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
-    return Table(tuple(columns), tuple(rows[:MAX_ROWS]), len(rows) > MAX_ROWS)
+def as_text(con: Connection, sql: str) -> Table:
+    """Return the first rows of a SELECT, each value as the text that DuckDB writes, or None.
+
+    Args:
+        con: The connection.
+        sql: What is asked.
+
+    Raises:
+        Error: Of the family; among others it changes something, or takes longer than `SECONDS`.
+    """
+    try:
+        # what is not shown is not to be copied
+        found = con.sql(
+            f"FROM (\n{sql.strip().rstrip(';')}\n) LIMIT {MAX_ROWS + 1}", timeout=SECONDS
+        )
+    except DatabaseError:
+        raise
+    except Error:
+        # a SHOW, or an error, which is to have its place
+        found = con.sql(sql, timeout=SECONDS)
+    columns, kinds = tuple(found.columns), [str(kind) for kind in found.types]
+    shown = [f"left(CAST({quoted(name)} AS VARCHAR), {MAX_CHARACTERS + 1})" for name in columns]
+    rows = found.limit(MAX_ROWS + 1).project(", ".join(shown)).fetchall()
+    cut = tuple(tuple(map(_cut, row)) for row in rows[:MAX_ROWS])
+    numbers = tuple(_NUMBER.match(kind) is not None for kind in kinds)
+    return Table(columns, cut, len(rows) > MAX_ROWS, numbers)
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[:MAX_CHARACTERS]}…"
+
+
+def stopped_below(con: Connection) -> dict[str, str]:
+    """Return of queries that cannot go on: those that they read and that stand still, in words."""
+    with con.engine.opened():
+        known = con.engine.catalogue
+        found = {q.name: known.stopped_below(q) for q in known.queries.values()}
+    return {
+        name: ", ".join(f"{one.name} ({one.state})" for one in stopped)
+        for name, stopped in found.items()
+        if stopped
+    }
 
 
 def answer(con: Connection, name: str) -> Table:
@@ -76,4 +133,5 @@ def answer(con: Connection, name: str) -> Table:
     Raises:
         QueryError: The query failed, or one below it.
     """
-    return _first(*head(con, con.engine.query(name), MAX_ROWS + 1))
+    query = con.engine.query(name)
+    return as_text(con, f"FROM {quoted(query.name)} {order_of(query)}")

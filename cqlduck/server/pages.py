@@ -67,7 +67,9 @@ class Pages:
             "/": self.overview,
             "/part/overview": self.overview_part,
             "/query/<path:name>": self.query,
+            "/query": self.query_named,
             "/part/answer/<path:name>": self.answer_part,
+            "/part/answer": self.answer_named,
             "/api/<view>": self.view,
             "/api/plan/<path:name>": self.plan,
         }
@@ -84,7 +86,10 @@ class Pages:
             abort(403, f"this server does not go by the name {name}")
         if request.method != "GET":
             sent_by = request.headers.get("Sec-Fetch-Site", "none")
-            if sent_by not in ("none", "same-origin"):
+            origin = request.headers.get("Origin")
+            if sent_by not in ("none", "same-origin") or (
+                origin is not None and origin != f"{request.scheme}://{request.host}"
+            ):
                 abort(403, "a form of another page is not taken")
 
     def overview(self) -> str:
@@ -98,7 +103,16 @@ class Pages:
     def _overview(self) -> dict[str, object]:
         tables = {name: lookups.table(self._con, sql) for name, sql in lookups.OVERVIEW.items()}
         ticks = lookups.table(self._con, lookups.TICKS)
-        return {**tables, "ticks": ticks, "bars": pictures.ticks(ticks.records)}
+        bars, stopped = pictures.ticks(ticks.records), lookups.stopped_below(self._con)
+        return {**tables, "ticks": ticks, "bars": bars, "stopped": stopped}
+
+    def query_named(self) -> str:
+        """Return the page of a query whose name is an argument: it may have any signs."""
+        return self.query(request.args.get("name", ""))
+
+    def answer_named(self) -> str:
+        """Return the answer of a query whose name is an argument."""
+        return self.answer_part(request.args.get("name", ""))
 
     def query(self, name: str) -> str:
         """Return the page of a query."""
@@ -109,6 +123,7 @@ class Pages:
             query=query,
             plan=plan,
             picture=pictures.plan(plan),
+            stopped=lookups.stopped_below(self._con).get(query.name),
             answer=self._answer(query.name),
         )
 
@@ -131,7 +146,7 @@ class Pages:
         found: lookups.Table | str | None = None
         if request.method == "POST":
             try:
-                found = lookups.table(self._con, asked)
+                found = lookups.as_text(self._con, asked)
             except Error as error:
                 found = str(error)
         return render_template("sql.html", asked=asked, answer=found)
