@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import signal
 import threading
@@ -247,6 +248,13 @@ def batches(con: Connection) -> int:
     return sum(thing.next_batch for thing in con.engine.catalogue.inputs.values())
 
 
+SECONDS_BEFORE_HINT = 3.0
+"""How long after a signal something is said, if what runs has not ended."""
+
+STOPPING = "stopping after the step that runs; the same signal again stops it now\n"
+"""What is said."""
+
+
 class Stop:
     """Remembers a Ctrl-C or SIGTERM until it suits; a second one interrupts at once.
 
@@ -257,6 +265,8 @@ class Stop:
         """Nothing has come yet."""
         self._signal: int | None = None
         self._before: dict[int, Any] = {}
+        self._hint = threading.Timer(SECONDS_BEFORE_HINT, self._say)
+        self._hint.daemon = True
 
     def __enter__(self) -> Stop:
         """Take over the signals (only the main thread can)."""
@@ -272,6 +282,7 @@ class Stop:
         trace: TracebackType | None,
     ) -> None:
         """Give the signals back."""
+        self._hint.cancel()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -279,6 +290,13 @@ class Stop:
         if self._signal is not None:
             raise KeyboardInterrupt
         self._signal = number
+        self._hint.start()
+
+    @staticmethod
+    def _say() -> None:
+        """Say why nothing seems to happen: what runs may take long."""
+        with contextlib.suppress(OSError):
+            os.write(2, STOPPING.encode())
 
     def __bool__(self) -> bool:
         """Return whether a signal has come."""

@@ -468,7 +468,7 @@ def test_signal_closes_the_database(
     time.sleep(1)
     following.send_signal(number)
     out, error = following.communicate(timeout=30)
-    assert (code, "") == (following.returncode, error)
+    assert (code, "") == (following.returncode, error.replace(application.STOPPING, ""))
     assert "counts (2 rows)" in out
     assert not Path("app.duckdb.wal").exists()
     assert [(1, 2), (2, 1)] == counts()
@@ -491,6 +491,30 @@ def test_kill_and_the_same_again(following: subprocess.Popen[str]) -> None:
     done = run()
     assert 0 == done.exit_code, done.output
     assert [(1, 2), (2, 2)] == counts()
+
+
+def test_who_stops_what_takes_long_is_told(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(application, "SECONDS_BEFORE_HINT", 0.05)
+    with application.Stop():
+        signal.raise_signal(signal.SIGINT)
+        until(lambda: application.STOPPING in capfd.readouterr().err)
+    with application.Stop() as stop:
+        signal.raise_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    assert (143, "") == (stop.code, capfd.readouterr().err)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_output_that_cannot_be_written_is_no_traceback(here: Path) -> None:
+    command = [sys.executable, "-m", "cqlduck", "explain", "app.cql"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert ["error: the output cannot be written: No space left on device"] == (
+        done.stderr.splitlines()
+    )
 
 
 def test_second_signal_interrupts() -> None:

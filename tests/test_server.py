@@ -518,3 +518,12 @@ def test_a_query_that_cannot_go_on_says_why(con: cqlduck.Connection) -> None:
     browser = client(con)
     assert "stands still" in browser.get("/").text
     assert "with q (inactive), which it reads" in browser.get("/query?name=above").text
+
+
+@pytest.mark.parametrize(
+    ("host", "said"), [("", "the host is empty"), ("300.1.1.1", "no address of this machine")]
+)
+def test_a_host_that_is_none_is_named(con: cqlduck.Connection, host: str, said: str) -> None:
+    with pytest.raises(Error, match=said) as caught:
+        Server(con, host=host)
+    assert caught.value.hint

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import os
 import signal
 from collections.abc import Callable
 from typing import Annotated, ParamSpec
@@ -13,6 +15,8 @@ import cqlduck
 from cqlduck.errors import Error
 
 P = ParamSpec("P")
+
+_OUTPUT_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 app = typer.Typer(
     name="cqlduck",
@@ -39,6 +43,13 @@ def add(name: str, function: Callable[P, int | None]) -> None:
             code = 1
         except KeyboardInterrupt:
             code = 128 + signal.SIGINT
+        except OSError as error:
+            if error.errno not in _OUTPUT_FAILS:
+                raise
+            # what was to be printed goes nowhere, or Python would print a traceback at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _say(Error(f"the output cannot be written: {os.strerror(error.errno)}"))
+            code = 1
         raise typer.Exit(code or 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import threading
 from types import TracebackType
 
@@ -40,6 +41,14 @@ class Server:
         Raises:
             Error: It cannot listen there.
         """
+        if not host:
+            raise Error("the host is empty", hint="0.0.0.0 listens at all addresses")
+        try:
+            socket.getaddrinfo(host, port)
+        except OSError as error:
+            raise Error(
+                f"{host} is no address of this machine", hint="localhost is the machine alone"
+            ) from error
         is_alone = _is_loopback(host)
         names = {"localhost", "127.0.0.1", "::1", host.lower()} if is_alone else None
         pages = Pages(con, hosts=names, with_sql=is_alone)
