@@ -64,13 +64,18 @@ def read(application: Path) -> str:
         )
     try:
         # some editors begin a file with a mark
-        return application.read_text(encoding="utf-8-sig")
+        text = application.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise Error(f"there is no file {application}") from None
     except UnicodeDecodeError as error:
         raise Error(f"{application} is not UTF-8: {error}") from None
     except OSError as error:
         raise Error(f"{application} cannot be read: {error.strerror}") from error
+    if not text.strip():
+        raise Error(
+            f"{application} is empty", hint="an application is a file of CQL: CREATE STREAM …"
+        )
+    return text
 
 
 def define(con: Connection, application: Path, text: str) -> None:

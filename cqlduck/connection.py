@@ -542,12 +542,9 @@ class Connection:
             limit: How many batches of each input to take at most.
             slices: How many slices of the backfill to run at most, for queries that are behind the
                 others; by default until they are level. What comes meanwhile is taken between two.
-
-        Raises:
-            Error: An input reads a folder, and there is no drop zone.
         """
         self._engine.refuse_in_listener("follow()")
-        self._feed.refuse_without_zone()
+        self._feed.warn_without_zone()
         return self._feed.follow(limit, slices)
 
     # -- answers ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from cqlduck import ingest, moments
 from cqlduck.engine import Engine
-from cqlduck.errors import DataError, Error, warn
+from cqlduck.errors import DataError, warn
 from cqlduck.meter import Meter
 from cqlduck.reader import Reader
 from cqlduck.rewrite.text.time import Instant
@@ -205,21 +205,17 @@ class Feed:
         with self._meter.during(f"follow {self.drop_zone}"):
             return accept_batches(self._engine, self.drop_zone, self._ahead, limit, slices)
 
-    def refuse_without_zone(self) -> None:
-        """Refuse to follow where inputs read folders, and nobody has said where these are.
-
-        Raises:
-            Error: There is such an input, and no drop zone.
-        """
+    def warn_without_zone(self) -> None:
+        """Warn the caller who follows where an input reads a folder, and there is no drop zone."""
         if self.drop_zone is not None:
             return
         for thing in self._engine.catalogue.inputs.values():
             if thing.source is not None:
-                raise Error(
+                warn(
                     f"the {thing.kind} {thing.name} reads the folder {thing.source!r}, and there "
-                    "is no drop zone",
-                    hint="connect(drop_zone=…) says where it is; advance() runs ticks without it",
+                    "is no drop zone: connect(drop_zone=…) says where it is"
                 )
+                return
 
     def _warn(self) -> None:
         """Warn the caller of the queries and ticks that failed, once of each."""

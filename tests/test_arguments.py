@@ -119,7 +119,7 @@ def test_on_error_is_a_function(con: Connection, given: Any) -> None:
 
 @pytest.mark.parametrize("every", ["36501 days", "10000000 weeks"])
 def test_an_interval_ends_before_the_calendar(con: Connection, every: str) -> None:
-    with pytest.raises(cqlduck.Error, match="too long an interval"):
+    with pytest.raises(cqlduck.Error, match="too long"):
         con.start(every)
 
 
@@ -153,6 +153,6 @@ def test_following_needs_a_drop_zone() -> None:
     with cqlduck.connect() as con:
         assert 0 == con.follow()
         con.execute("CREATE STREAM away (a BIGINT) FROM 'away'")
-        with pytest.raises(cqlduck.Error, match="stream away reads the folder 'away'") as caught:
-            con.follow()
-        assert "drop_zone" in str(caught.value.hint)
+        with pytest.warns(RuntimeWarning, match="stream away reads the folder 'away'") as warned:
+            assert 0 == con.follow()
+        assert [__file__] == [one.filename for one in warned]

@@ -228,6 +228,8 @@ def test_run_in_memory_without_drop_zone() -> None:
         ),
         ("run app.cql -z drop -d app.cql", "cannot be opened"),
         ("explain none.cql", "there is no file none.cql"),
+        ("run empty.cql", "empty.cql is empty"),
+        ("serve empty.cql", "empty.cql is empty"),
         ("explain app.cql q", "there is no continuous query q"),
         ("explain app.cql counts fives", "fives is too much"),
         ("explain foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
@@ -241,6 +243,7 @@ def test_run_in_memory_without_drop_zone() -> None:
 def test_errors_end_with_1_and_no_traceback(arguments: str, message: str) -> None:
     duckdb.connect("foreign.duckdb").close()
     Path("locked.duckdb").write_text("no database")
+    Path("empty.cql").write_text("\n")
     before = Path("foreign.duckdb").read_bytes()
     done = call(*arguments.split())
     assert before == Path("foreign.duckdb").read_bytes()

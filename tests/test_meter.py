@@ -134,7 +134,7 @@ def test_a_connection_shows_how_far_it_is(
 
     waiting: list[bool] = []
     with cqlduck.connect(progress=setting, max_tick=20, trace=slow) as con:
-        con._meter = Meter(True, console, delay=0)
+        con._feed._meter = con._meter = Meter(True, console, delay=0)
         look = con._meter._look
 
         def noted(call: meter.Call) -> None:

@@ -527,3 +527,10 @@ def test_a_host_that_is_none_is_named(con: cqlduck.Connection, host: str, said: 
     with pytest.raises(Error, match=said) as caught:
         Server(con, host=host)
     assert caught.value.hint
+
+
+def test_a_program_gets_an_error_as_json(con: cqlduck.Connection) -> None:
+    for path in ("/api/nothing", "/api/plan/nothing"):
+        got = client(con).get(path)
+        assert got.status_code == 404
+        assert "nothing" in json.loads(got.text)["error"]

@@ -19,6 +19,7 @@ from cqlduck.engine.backfill import Backfill
 from cqlduck.engine.bounds import MAX_TICK, Bounds
 from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import SettingsInForce
+from cqlduck.engine.shareable import Shareable
 from cqlduck.engine.system import SystemStream
 from cqlduck.errors import CatalogError, DatabaseError, Error
 from cqlduck.housekeeping import STANDING, Housekeeping
@@ -81,23 +82,6 @@ def _nothing() -> None:
     """Do nothing between ticks."""
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """Two queries that one plan can compute from some frontier on.
-
-    Attributes:
-        query: A query that has a plan of its own.
-        host: Another one, or a family.
-        at: The least frontier at which both are warm but for windows in rows alone.
-        by_rows: Whether they have such windows, which must have the same rows.
-    """
-
-    query: str
-    host: str
-    at: Instant
-    by_rows: bool = False
-
-
 @dataclass
 class Core:
     """What an engine holds."""
@@ -151,25 +135,9 @@ class Core:
     """Of relations: the next number when what is pending was looked at, and its first instant."""
     kept: Savepoint = field(default_factory=lambda: Savepoint({}, 0, 0, 0, {}, {}))
     """What it held at the end of the last change."""
-    shapes: dict[str, list[str]] | None = None
-    """Of shapes: the queries that have them and plans of their own; None if not looked at yet."""
-    unfit: set[str] = field(default_factory=set)
-    """The shapes whose constants cannot be a relation."""
-    registering: str = ""
-    """The name of the query that was registered last, or is being registered."""
-    meetings: Sequence[Meeting] | None = None
-    """Which queries can be merged when they are warm; None if not looked at yet."""
-    unmerged: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Of queries that could not be merged, by their numbers: why."""
-    asked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    """Of queries whose windows have not the same rows yet, by their numbers: for how many ticks
-    that is not asked again, and since which."""
+    shareable: Shareable = field(default_factory=Shareable)
     between_ticks: Callable[[], None] = _nothing
     """What is done before each tick, as a change of its own."""
-    numbers: dict[str, dict[tuple[tuple[str, ...], Instant | None], int]] = field(
-        default_factory=dict
-    )
-    """Of families: the numbers of their members, by what these differ in."""
     _written: Mapping[str, tuple[Steps, int]] = field(default_factory=dict)
     """How many forms each plan had when they were stored last."""
 
@@ -272,8 +240,7 @@ class Core:
         self.streamon.executor.number = self.ticks + 1
         self.compiled.clear()
         self.compiled.update(kept.compiled)
-        self.shapes = None
-        self.numbers.clear()
+        self.shareable.undone()
         self.recount()
         self.progress.seen.update(kept.seen)
         self.housekeeping.left.clear()
@@ -295,7 +262,7 @@ class Core:
         self.deferral.recount()
         self.backfill.recount()
         self.pending.clear()
-        self.meetings = None
+        self.shareable.meetings = None
 
     # -- names ------------------------------------------------------------------------------------
 

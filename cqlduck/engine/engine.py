@@ -171,7 +171,7 @@ class Engine(Opening):
         if self.sharing != values["sharing"]:
             self.sharing = bool(values["sharing"])
             # of queries that were registered while it was off nothing is noted
-            self.shapes = self.meetings = None
+            self.shareable.shapes = self.shareable.meetings = None
 
     def set_time(self, kind: str, why: str) -> None:
         """Settle the kind of time, or refuse another one.
@@ -259,9 +259,7 @@ class Engine(Opening):
         self.backfill.recount()
         self.both.pop(query.name.lower(), None)
         self.unfit_to_refresh.pop(query.name, None)
-        # another query may get its number
-        self.unmerged = {p: why for p, why in self.unmerged.items() if query.number not in p}
-        self.asked = {p: when for p, when in self.asked.items() if query.number not in p}
+        self.shareable.forget(query.number)
 
     def explain(self, query: Query, notes: str = "") -> str:
         """Return the plan of a query, and the statements that run by what is chosen.

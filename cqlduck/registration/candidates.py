@@ -129,19 +129,19 @@ def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
 
 def note(engine: Engine, query: Query) -> None:
     """Note a query that has a plan of its own, for those that come after it."""
-    if engine.shapes is not None:
+    if engine.shareable.shapes is not None:
         for shape in shapes_of(query.body):
-            engine.shapes.setdefault(shape.key, []).append(query.name.lower())
+            engine.shareable.shapes.setdefault(shape.key, []).append(query.name.lower())
 
 
 def alike(engine: Engine, key: str) -> list[Query]:
     """Return the queries of a shape that have plans of their own."""
-    if engine.shapes is None:
-        engine.shapes = {}
+    if engine.shareable.shapes is None:
+        engine.shareable.shapes = {}
         for query in engine.catalogue.queries.values():
             if query.family is None:
                 note(engine, query)
-    known = map(engine.catalogue.queries.get, engine.shapes.get(key, ()))
+    known = map(engine.catalogue.queries.get, engine.shareable.shapes.get(key, ()))
     found = {query.name: query for query in known if query is not None and query.family is None}
     # another query may have the name by now
     return [q for q in found.values() if shape_of(q.body, key).key == key]
@@ -241,10 +241,10 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
         return busy
     found = None
     if one.shape.constants:
-        if one.shape.key not in engine.unfit:
+        if one.shape.key not in engine.shareable.unfit:
             found = generalized(engine, one.query, one.shape, since)
         if found is None:
-            engine.unfit.add(one.shape.key)
+            engine.shareable.unfit.add(one.shape.key)
             return f"the constants in which it differs from {one.like.name} cannot be a relation"
         if not _fits(engine, one.shape, found.types):
             return f"its constants have other types than those of {one.like.name}"
@@ -272,7 +272,7 @@ def _compiled(
         log.debug("%s is not generalized: %s", one.like.name, error.message)
         compiled = None
     if compiled is None or not is_as(compiled, one.like, is_general=generalized is not None):
-        engine.unfit.add(one.shape.key)
+        engine.shareable.unfit.add(one.shape.key)
         return f"one plan for it and {one.like.name} would mean something else"
     return Founding(name, body, compiled, since, generalized, constants)
 
@@ -280,7 +280,7 @@ def _compiled(
 def family_name(engine: Engine) -> str:
     """Return a name for a family that is being made."""
     number = 1
-    taken = engine.registering.lower()
+    taken = engine.shareable.registering.lower()
     while not all(
         is_unused(engine, name.format(number)) and name.format(number) != taken
         for name in (FAMILY, CONSTANTS)

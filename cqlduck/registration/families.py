@@ -276,9 +276,9 @@ def register(engine: Engine, family: Query, member: Query) -> None:
 
 def numbers_of(engine: Engine, family: Query) -> dict[tuple[tuple[str, ...], Instant | None], int]:
     """Return the numbers of the members of a family by constants and beginning."""
-    found = engine.numbers.get(family.name)
+    found = engine.shareable.numbers.get(family.name)
     if found is None:
-        found = engine.numbers[family.name] = {}
+        found = engine.shareable.numbers[family.name] = {}
         for member in engine.catalogue.members_of(family):
             assert member.member is not None
             assert family.shape is not None
@@ -349,7 +349,7 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     bound_history(engine, family)
     if constants is not None and all(one.member != member.member for one in rest):
         assert member.member is not None
-        engine.numbers.pop(family.name, None)
+        engine.shareable.numbers.pop(family.name, None)
         assert family.shape is not None
         shape = shape_of(member.body, family.shape)
         _enter(engine, family, constants, member.member, member.since, shape, "-")
@@ -369,7 +369,7 @@ def end(engine: Engine, family: Query) -> None:
     engine.housekeeping.dropped(family)
     engine.housekeeping.lost.pop(family.name, None)
     engine.output_buffer.store(family)
-    engine.numbers.pop(family.name, None)
+    engine.shareable.numbers.pop(family.name, None)
     if constants is not None:
         known.remove(constants)
         stores.drop(base, constants)

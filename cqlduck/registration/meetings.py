@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cqlduck.engine import Engine
-from cqlduck.engine.core import Meeting
+from cqlduck.engine.shareable import Meeting
 from cqlduck.registration import candidates, families
 from cqlduck.registration.widening import is_plain
 from cqlduck.rewrite.plan import NEVER
@@ -23,9 +23,9 @@ from cqlduck.state.registered import Query
 
 def known(engine: Engine) -> Sequence[Meeting]:
     """Return which queries can be merged, and from when on."""
-    if engine.meetings is None:
-        engine.meetings = (*_by_constants(engine), *_by_meaning(engine))
-    return engine.meetings
+    if engine.shareable.meetings is None:
+        engine.shareable.meetings = (*_by_constants(engine), *_by_meaning(engine))
+    return engine.shareable.meetings
 
 
 def running(engine: Engine, name: str) -> Query | None:
@@ -55,7 +55,7 @@ def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
     It is asked in ever longer intervals, so that nobody waits more than twice as long as needed.
     """
     pair = query.number, host.number
-    left, since = engine.asked.get(pair, (0, engine.ticks))
+    left, since = engine.shareable.asked.get(pair, (0, engine.ticks))
     if engine.ticks - since < left:
         return False
     both = [row_synopses_of(engine, one) for one in (query, host)]
@@ -65,9 +65,9 @@ def _have_same_rows(engine: Engine, query: Query, host: Query) -> bool:
         for key, one in known[0].items()
     )
     if known[0] and is_same:
-        engine.asked.pop(pair, None)
+        engine.shareable.asked.pop(pair, None)
         return True
-    engine.asked[pair] = (min(max(2 * left, 1), MOST_TICKS), engine.ticks)
+    engine.shareable.asked[pair] = (min(max(2 * left, 1), MOST_TICKS), engine.ticks)
     return False
 
 
@@ -83,7 +83,7 @@ def said(engine: Engine, query: Query) -> str:
         engine: The engine.
         query: A query that has a plan of its own.
     """
-    for (number, its), why in engine.unmerged.items():
+    for (number, its), why in engine.shareable.unmerged.items():
         if query.number == number:
             host = next((one.name for one in engine.catalogue.running if one.number == its), None)
             if host is not None:
@@ -194,7 +194,7 @@ def _by_meaning(engine: Engine) -> Iterator[Meeting]:
 def _unless_tried(engine: Engine, meeting: Meeting) -> Iterator[Meeting]:
     """Yield the meeting of two queries, unless they could not be merged."""
     both = [running(engine, name) for name in (meeting.query, meeting.host)]
-    if tuple(one.number for one in both if one is not None) not in engine.unmerged:
+    if tuple(one.number for one in both if one is not None) not in engine.shareable.unmerged:
         yield meeting
 
 

@@ -72,17 +72,17 @@ def _try_merge(engine: Engine, query: Query, host: Query) -> None:
             engine.flush(everything=True)
             _merge(engine, query, host)
     except _Differs as error:
-        engine.unmerged[pair] = error.message
+        engine.shareable.unmerged[pair] = error.message
         log.debug("%s keeps its own plan beside %s: %s", *names, error.message)
     except (duckdb.Error, DatabaseError) as error:
         if isinstance(error, DatabaseError) and not machine.is_told(error):
             raise  # an interruption
         # ticks can do without
-        engine.unmerged[pair] = first_line(error)
+        engine.shareable.unmerged[pair] = first_line(error)
         log.warning("%s keeps its own plan beside %s: %s", *names, first_line(error))
     else:
         log.info("%s is computed together with %s from now on", *names)
-    engine.meetings = None
+    engine.shareable.meetings = None
 
 
 def _merge(engine: Engine, query: Query, host: Query) -> None:

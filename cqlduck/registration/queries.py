@@ -43,7 +43,7 @@ def create(engine: Engine, statement: CreateQuery) -> None:
         Error: Of the family, with its place in the query.
     """
     with engine.changing():
-        engine.registering = statement.name
+        engine.shareable.registering = statement.name
         refuse_name(statement.name)
         refuse_ours(statement.body)
         system.prepare(engine, statement.body)
@@ -125,7 +125,7 @@ def _set(engine: Engine, query: Query, options: Mapping[str, str]) -> None:
     family = engine.catalogue.family_of(query)
     if family is not None:
         families.bound_history(engine, family)
-    engine.meetings = None
+    engine.shareable.meetings = None
     # what is asked in the same script is to see it
     catalog_rows.move(engine.database, query)
 

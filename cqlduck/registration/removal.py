@@ -68,7 +68,7 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     engine.catalogue.remove(query)
     inspection.refresh(engine.database, engine.catalogue, query)
     engine.compiled.pop(query.name.lower(), None)
-    engine.meetings = None
+    engine.shareable.meetings = None
     engine.housekeeping.dropped(query)
     if not keep_log:
         engine.housekeeping.lost.pop(query.name, None)

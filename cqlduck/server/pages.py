@@ -101,8 +101,10 @@ class Pages:
         return render_template("overview_part.html", **self._overview())
 
     def _overview(self) -> dict[str, object]:
-        tables = {name: lookups.table(self._con, sql) for name, sql in lookups.OVERVIEW.items()}
-        ticks = lookups.table(self._con, lookups.TICKS)
+        # no tick between two of the tables
+        with self._con.engine.opened():
+            tables = {name: lookups.table(self._con, sql) for name, sql in lookups.OVERVIEW.items()}
+            ticks = lookups.table(self._con, lookups.TICKS)
         bars, stopped = pictures.ticks(ticks.records), lookups.stopped_below(self._con)
         return {**tables, "ticks": ticks, "bars": bars, "stopped": stopped}
 
@@ -173,10 +175,16 @@ def _guarded(response: Response) -> Response:
     return response
 
 
-def _refused(error: HTTPException) -> tuple[str, int]:
-    return render_template("error.html", message=error.description), error.code or 500
+def _refused(error: HTTPException) -> tuple[str | Response, int]:
+    return _said(str(error.description)), error.code or 500
 
 
-def _failed(error: Error) -> tuple[str, int]:
-    code = 404 if isinstance(error, CatalogError) else 400
-    return render_template("error.html", message=str(error)), code
+def _failed(error: Error) -> tuple[str | Response, int]:
+    return _said(str(error)), 404 if isinstance(error, CatalogError) else 400
+
+
+def _said(message: str) -> str | Response:
+    """Return an error as a page; to a program, as JSON."""
+    if request.path.startswith("/api/"):
+        return _json(json.dumps({"error": message}, ensure_ascii=False))
+    return render_template("error.html", message=message)

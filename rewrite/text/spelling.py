@@ -45,6 +45,9 @@ DUCKDB_KINDS = frozenset(
 CLOSE = 0.7
 """How alike two words have to be."""
 
+MAX_LISTED = 24
+"""How many names are listed at most."""
+
 MAX_LETTERS = 100
 """How many letters a word has at most that is compared, which takes time by their square."""
 
@@ -67,7 +70,13 @@ def meant(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool = True) -> str:
-    """Return `did you mean …?`, or else what there is, if not too many: then only `listed`.
+    """Return `did you mean …?`, or else what there is: the first of many.
+
+    Args:
+        name: The name that is none.
+        candidates: The names that there are.
+        listed: What stands before them.
+        every: Whether they are listed; if not, `listed` is all that is said.
 
     >>> suggestion("hystory", ["history", "keep"], "the options are")
     'did you mean history?'
@@ -81,7 +90,10 @@ def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool
     if close:
         (meant,) = [c for c in known if c.lower() == close[0]][:1]
         return f"did you mean {meant}?"
-    return f"{listed}: {', '.join(known) or 'none'}" if every else listed
+    if not every:
+        return listed
+    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
+    return f"{listed}: {', '.join(known[:MAX_LISTED]) or 'none'}{more}"
 
 
 def slip(
