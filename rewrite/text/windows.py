@@ -138,10 +138,14 @@ def _count(reader: Reader, word: str) -> int:
     while are_digits(number) and reader.accept(","):
         # thousands, as in [ROWS 10,000]
         number += _three_digits(reader, word)
-    if not are_digits(number) or not 1 <= int(number) <= MAX_ROWS:
+    if not are_digits(number) or not int(number):
+        raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
+            reader.text, at
+        )
+    if int(number) > MAX_ROWS:
         raise ParseError(
-            f"{word} needs a whole number from 1 to {MAX_ROWS}, not {number}",
-            hint="[RANGE UNBOUNDED] has all rows" if are_digits(number) and int(number) else None,
+            f"{word} needs a number of at most {MAX_ROWS}, not {number}",
+            hint="[RANGE UNBOUNDED] has all rows",
         ).at(reader.text, at)
     return int(number)
 
