@@ -40,7 +40,7 @@ from cqlduck.state import snapshot
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import Profile
 from cqlduck.state.records import MAX_RECORDS
-from cqlduck.state.running import TraceHook as Trace
+from cqlduck.state.running import TraceHook
 from cqlduck.statements import plain_sql, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription
@@ -67,7 +67,7 @@ def connect(
     standing: str = STANDING,
     strict: bool = False,
     threads: int | None = None,
-    trace: Trace | None = None,
+    trace: TraceHook | None = None,
     unbounded: Literal["allow", "refuse"] = "allow",
     variables: bool = True,
     window_edge: Literal["closed", "half_open"] | None = None,

@@ -258,7 +258,13 @@ class Reader:
         with engine.database.interrupts.deferred:
             with engine.opened():
                 self.bring_up_read(text)
-                shown = [q for q in engine.catalogue.queries.values() if is_named(q.name, text)]
+                lower = text.lower()
+                # there may be thousands of queries, and hardly one of them is named
+                shown = [
+                    query
+                    for name, query in engine.catalogue.queries.items()
+                    if (name in lower or '"' in name) and is_named(name, lower)
+                ]
                 engine.reading(everything=True, inputs=engine.inputs_in(text), answers=shown)
                 read = Read(engine.database, frames)
             with self._until_closed(), _limited(timeout), read.reading(timeout):

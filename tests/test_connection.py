@@ -954,6 +954,23 @@ def test_an_error_in_sql_has_its_place(con: cqlduck.Connection) -> None:
     assert (2, 8) == (error.line, error.column)
 
 
+@pytest.mark.parametrize("name", ["e", 'o"ne', "select_1"])
+def test_a_read_writes_anew_the_answers_alone_that_it_names(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    written = name.replace('"', '""')
+    con.execute("CREATE STREAM s (a INTEGER)")
+    con.execute(f'CREATE CONTINUOUS QUERY "{written}" AS SELECT a FROM s [RANGE 3]')
+    asked: list[str] = []
+    monkeypatch.setattr(
+        con.engine, "keep_answers", lambda found: asked.extend(q.name for q in found)
+    )
+    con.sql("SELECT 1 AS one")
+    assert asked == []
+    con.sql(f'FROM "{written.upper()}"')
+    assert asked == [name]
+
+
 CHANGING = [
     "DELETE FROM cql_state.settings RETURNING *",
     "UPDATE mine SET a = 2 RETURNING a",

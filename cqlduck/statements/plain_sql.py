@@ -53,7 +53,8 @@ _SHOWING = re.compile(r"\s*(describe|show|summarize|pragma)\b", re.IGNORECASE)
 
 
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "MERGE", "COPY")
-_MAY_CHANGE_INSIDE = re.compile(rf"\bWITH\b.*\b({'|'.join(_CHANGES)})\b", re.I | re.DOTALL)
+_WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
+_CHANGE = re.compile(rf"\b({'|'.join(_CHANGES)})\b", re.IGNORECASE)
 
 
 def refuse_changes_inside(text: str) -> None:
@@ -62,7 +63,8 @@ def refuse_changes_inside(text: str) -> None:
     Raises:
         NotSupportedError: There is one.
     """
-    if not _MAY_CHANGE_INSIDE.search(text):
+    first_with = _WITH.search(text)
+    if first_with is None or not _CHANGE.search(text, first_with.end()):
         return
     tokens = tokenize(text)
     words = [token.text.upper() for token in tokens]
