@@ -266,7 +266,7 @@ class Reader:
                     if (name in lower or '"' in name) and is_named(name, lower)
                 ]
                 engine.reading(everything=True, inputs=engine.inputs_in(text), answers=shown)
-                read = Read(engine.database, frames)
+                read = Read(engine.database, frames, is_select=is_query)
             with self._until_closed(), _limited(timeout), read.reading(timeout):
                 if is_query:
                     return read.table(text, parameters, sees_variables=self._sees_variables)

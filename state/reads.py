@@ -24,16 +24,23 @@ class Read:
     Args:
         database: The database.
         frames: Data frames that it may read by name.
+        is_select: Whether it is a SELECT, which then cannot write whatever its text is. DuckDB
+            explains a DELETE where it could be run alone.
     """
 
-    def __init__(self, database: Database, frames: Mapping[str, pa.Table] = NO_FRAMES) -> None:
+    def __init__(
+        self,
+        database: Database,
+        frames: Mapping[str, pa.Table] = NO_FRAMES,
+        *,
+        is_select: bool = True,
+    ) -> None:
         """Begin a transaction."""
         self._database = database
         self._frames = frames
         self._connection = database.reader()
         with database.running(self._connection):
-            # whatever the text is: what is read stays as it is
-            self._execute("BEGIN TRANSACTION READ ONLY")
+            self._execute(f"BEGIN TRANSACTION{' READ ONLY' if is_select else ''}")
             # DuckDB begins it with its first read
             self._execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
 

@@ -2556,7 +2556,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/reads.py",
         ("a read may write",
-         "BEGIN TRANSACTION READ ONLY", "BEGIN TRANSACTION",
+         "' READ ONLY' if is_select else ''", "''",
          "test_connection.py::test_a_read_cannot_write_whatever_its_text_is"),
     ),
     *_of(
@@ -2568,7 +2568,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine/catching_up.py",
         ("who reads all stores finds rows of none",
-         'or is_named("stores", text)', "",
+         'views = ("stores", "queues")', 'views = ("queues",)',
          "test_waiting.py::test_what_cannot_read_a_stream_leaves_its_rows_where_they_are"),
         ("a view reads no rows that are not stored yet",
          "if self.database.has_others and listing.has_views_or_macros(self.database, names):",

@@ -209,7 +209,7 @@ def test_in_a_file_they_are_committed_with_the_tick(tmp_path: Path) -> None:
 def test_a_tick_beside_a_read_does_not_show_in_it(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ticks, "LATE", 1)
+    monkeypatch.setattr(ticks, "MAX_WAITING_ROWS", 1)
     con.execute(f"{S}; {ALL}")
     con.tick({"s": rows((1, "x", 1))}, 1)
     threads = con.engine.database.threads

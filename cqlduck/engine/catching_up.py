@@ -62,7 +62,8 @@ class CatchingUp(Failing):
     def inputs_in(self, text: str) -> list[Input]:
         """Return the inputs whose stores statements may read: they name them, or some view may."""
         known = list(self.catalogue.inputs.values())
-        if _NAMES_ITSELF.search(text.lower()) or is_named("stores", text):
+        views = ("stores", "queues")
+        if _NAMES_ITSELF.search(text.lower()) or any(is_named(view, text) for view in views):
             return known
         names = [*self.catalogue.queries, *self.catalogue.inputs]
         if self.database.has_others and listing.has_views_or_macros(self.database, names):
