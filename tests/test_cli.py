@@ -496,6 +496,14 @@ def test_kill_and_the_same_again(following: subprocess.Popen[str]) -> None:
     assert [(1, 2), (2, 2)] == counts()
 
 
+def test_a_display_is_no_listener_for_whom_ticks_would_run_otherwise() -> None:
+    with cqlduck.connect() as con, display.Display(con, display.console()) as shown:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        con.append("s", [(1,), (2,)], at=1)
+        con.advance(1)
+        assert ([], 2) == (con.engine.on_tick, shown.events)
+
+
 def test_who_stops_what_takes_long_is_told(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
