@@ -42,6 +42,7 @@ SHAPES = {
     "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
     "lists": "SELECT s.k, {item} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k WHERE v > 5",
     "aggregates": "SELECT s.k, {call} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k GROUP BY s.k",
+    "conditions": "SELECT s.k, v, w FROM s [RANGE 60], r WHERE s.k = r.k{condition}",
     "unlike": "SELECT k, {call} AS x FROM s [RANGE {w}] WHERE v % {p} = 0 GROUP BY k",
 }
 ITEMS = ["v", "r.w", "r.name", "upper(name)", "v > w", "v IS NULL", "r.k",
@@ -51,6 +52,11 @@ ITEMS = ["v", "r.w", "r.name", "upper(name)", "v > w", "v IS NULL", "r.k",
 CALLS = ["count(*)", "sum(v)", "min(v)", "max(v)", "avg(v)", "count(v)", "count(*) > 3",
          "max(v) IS NULL", "count(*) FILTER (WHERE v > 9)", "sum(v) > 99"]  # fmt: skip
 """What queries show of one aggregate."""
+
+CONDITIONS = ["", *(f" AND {c}" for c in ("v > 500000", "v > 500000 AND w < 9000", "v > 990000",
+              "w = 3000", "v < 100000", "s.k IN (1, 2)", "v > 500000 AND w = 3000", "w > 5000",
+              "r.name IS NOT NULL"))]  # fmt: skip
+"""Which part of the tuples of a join queries show."""
 
 VALUES = 1_000_000
 """Values of `v` are below it, and so are the constants of `groups`."""
@@ -104,6 +110,7 @@ def prepared(con: cqlduck.Connection, shape: str, number: int) -> list[str]:
             w=17 + n % 48,
             item=ITEMS[n % len(ITEMS)],
             call=CALLS[n % len(CALLS)],
+            condition=CONDITIONS[n % len(CONDITIONS)],
             p=n + 2,
         )
         for n in range(number)

@@ -30,8 +30,9 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.queryplan import QueryPlan, plan_of
 from cqlduck.reader import Reader
-from cqlduck.registration import functions, merging
+from cqlduck.registration import functions
 from cqlduck.registration.names import is_registered
+from cqlduck.registration.regrouping import regroup
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.scheduler import Scheduler
@@ -150,7 +151,7 @@ def opened(database: str | os.PathLike[str], settings: Settings) -> Engine:
     except BaseException:
         base.abandon()
         raise
-    engine.between_ticks = functools.partial(merging.merge_warm, engine)
+    engine.between_ticks = functools.partial(regroup, engine)
     engine.settings.begin(settings.of_connection)
     return engine
 

@@ -5,8 +5,9 @@ Of these two
     SELECT k, count(*) AS n FROM s [RANGE 60] GROUP BY k HAVING count(*) > 5
     SELECT k, sum(v) AS t FROM s [RANGE 60] x GROUP BY k
 
-it is the first one, with what it lacks of the second one behind its SELECT list. Of HAVING it has
-what both have; the rest are columns:
+it is the first one, with what it lacks of the second one behind its SELECT list. Of HAVING,
+and of the conditions of WHERE that are such (`outline`), it has what both have; the rest are
+columns:
 
     SELECT k, count(*) AS n, sum(s.v) AS t, count(*) > 5 AS condition FROM s [RANGE 60] GROUP BY k
 
@@ -16,21 +17,21 @@ way: who calls this compares outlines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.rewrite.physical.outline import Outline
-from cqlduck.rewrite.plan.conditions import conjuncts
-from cqlduck.rewrite.text.constants import NESTING
+from cqlduck.rewrite.plan.conditions import conjuncts as conjuncts_of
+from cqlduck.rewrite.text.constants import NESTING, conjuncts
 from cqlduck.rewrite.text.parsed import remove_operator
 from cqlduck.rewrite.text.queries import parse_query
 from cqlduck.rewrite.text.tokens import tokenize
 
 CONDITION = "condition"
-"""How a column is called that was a condition of HAVING."""
+"""How a column is called that was a condition of HAVING or WHERE."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,24 @@ def widened(one: Written, other: Written) -> str | None:
             return None
         items.append(f"{_printed(value, names)} AS {_new(name, taken)}")
         shown |= means
-    conditions = [_conditions(tree, one, {}), _conditions(added, other, names)]
-    if None in conditions:
+    first, second = _conditions(tree, one, {}), _conditions(added, other, names)
+    if first is None or second is None:
         return None
-    first, second = (known or {} for known in conditions)
-    having = [sql for means, sql in first.items() if means in second]
-    for meaning, sql in {**first, **second}.items():
-        if (meaning in first) != (meaning in second) and meaning not in shown:
-            items.append(f"{sql} AS {_new(CONDITION, taken)}")
+    both = [c for means, c in first.items() if means in second]
+    having = [c.sql for c in both if c.place is None and c.sql is not None]
+    removed: list[int] = []
+    for meaning, condition in {**second, **first}.items():
+        if meaning in first and meaning in second:
+            continue
+        if condition.sql is None:
+            return None
+        if meaning not in shown:
+            items.append(f"{condition.sql} AS {_new(CONDITION, taken)}")
             shown.add(meaning)
-    return parts.written(items, having)
+        if meaning in first and condition.place is not None:
+            removed.append(condition.place)
+    source = parts.source_without(removed)
+    return None if source is None else parts.written(items, source, having)
 
 
 def _can_stand_elsewhere(value: exp.Expr) -> bool:
@@ -111,11 +120,15 @@ class _Parts:
         head: Up to the end of the SELECT list.
         operator: What closes it, if a relation-to-stream operator stands around it.
         source: From FROM to GROUP BY.
+        conditions: Where each conjunct of WHERE begins and ends in the text.
+        text: All of it.
     """
 
     head: str
     operator: str
-    source: str
+    source: slice
+    conditions: Sequence[slice]
+    text: str
 
     @classmethod
     def of(cls, text: str) -> _Parts | None:
@@ -136,17 +149,52 @@ class _Parts:
             and closing.token_type == TokenType.R_PAREN
         )
         end = closing.start if is_operator else closing.end + 1
-        return cls(text[:end], ")" if is_operator else "", text[tokens[begin].start : last.end + 1])
+        source = slice(tokens[begin].start, last.end + 1)
+        where = _conjuncts_of_where(tokens, found)
+        return cls(text[:end], ")" if is_operator else "", source, where, text)
 
-    def written(self, items: Sequence[str], having: Sequence[str]) -> str:
-        """Return the text with more items, and with these conditions of HAVING."""
-        parts = [", ".join([self.head, *items]), self.operator, " ", self.source]
+    def source_without(self, removed: Collection[int]) -> str | None:
+        """Return what stands from FROM to GROUP BY, without some conjuncts of WHERE.
+
+        Args:
+            removed: A place in each of these.
+
+        Returns:
+            The text; None if one stands elsewhere, or together with others in parentheses.
+        """
+        if not removed:
+            return self.text[self.source]
+        inside = [[at for at in removed if c.start <= at < c.stop] for c in self.conditions]
+        if sum(map(len, inside)) != len(removed) or any(len(one) > 1 for one in inside):
+            return None
+        first, last = self.conditions[0], self.conditions[-1]
+        rest = [self.text[c] for c, gone in zip(self.conditions, inside, strict=True) if not gone]
+        before = self.text[self.source.start : first.start].rstrip()
+        before = before if rest else before[: -len("WHERE")]
+        behind = self.text[last.stop : self.source.stop]
+        return " ".join(filter(None, [before.strip(), " AND ".join(rest), behind.strip()]))
+
+    def written(self, items: Sequence[str], source: str, having: Sequence[str]) -> str:
+        """Return the text with more items, another source, and these conditions of HAVING."""
+        parts = [", ".join([self.head, *items]), self.operator, " ", source]
         if having:
             parts += [" HAVING ", " AND ".join(having)]
         return "".join(parts)
 
 
 _LAST = (TokenType.HAVING, TokenType.ORDER_BY)
+_AFTER_WHERE = (TokenType.GROUP_BY, *_LAST)
+
+
+def _conjuncts_of_where(tokens: Sequence[Token], found: Mapping[TokenType, int]) -> Sequence[slice]:
+    """Return where the conjuncts of WHERE begin and end in the text."""
+    where = found.get(TokenType.WHERE)
+    if where is None:
+        return []
+    end = min((found[kind] for kind in _AFTER_WHERE if kind in found), default=len(tokens))
+    inside = tokens[where + 1 : end]
+    each = list(conjuncts(inside)) or [inside]
+    return [slice(one[0].start, one[-1].end + 1) for one in each]
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[TokenType, int]]:
@@ -154,7 +202,7 @@ def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[TokenType, int]]:
     depth, found = 0, list[tuple[TokenType, int]]()
     for place, token in enumerate(tokens):
         depth += NESTING.get(token.token_type, 0)
-        is_clause = token.token_type in (TokenType.FROM, *_LAST)
+        is_clause = token.token_type in (TokenType.FROM, TokenType.WHERE, *_AFTER_WHERE)
         # IS DISTINCT FROM
         if is_clause and not depth and tokens[place - 1].token_type != TokenType.DISTINCT:
             found.append((token.token_type, place))
@@ -203,14 +251,30 @@ def _items(tree: exp.Select, query: Written) -> Iterator[tuple[exp.Expr, set[str
         place += count
 
 
+@dataclass(frozen=True)
+class _Condition:
+    """A condition of HAVING or WHERE.
+
+    Attributes:
+        sql: Its text, with the names of the query that it is put into; None if it stands in a
+            subquery of FROM, or has one.
+        place: Where a column of it stands in the text of its query; None of HAVING.
+    """
+
+    sql: str | None
+    place: int | None
+
+
 def _conditions(
     tree: exp.Select, query: Written, names: Mapping[str, str]
-) -> dict[str, str] | None:
-    """Return the conjuncts of HAVING as text, by meaning, without aliases of the SELECT list."""
+) -> dict[str, _Condition] | None:
+    """Return the conditions of a query by meaning, without aliases of the SELECT list."""
     clause = tree.args.get("having")
-    found = [] if clause is None else conjuncts(clause.this)
-    can = all(map(_can_stand_elsewhere, found))
-    if len(found) != len(query.outline.conditions) or not can:
+    found = [] if clause is None else list(conjuncts_of(clause.this))
+    shown = query.outline
+    listed = list(zip(shown.conditions, shown.places, strict=True))
+    having = [meaning for meaning, place in listed if place is None]
+    if len(found) != len(having) or not all(map(_can_stand_elsewhere, found)):
         return None
     aliases = {i.alias.lower(): i.this for i in tree.expressions if isinstance(i, exp.Alias)}
 
@@ -220,7 +284,30 @@ def _conditions(
         return node
 
     texts = [_printed(one.copy().transform(resolved), names) for one in found]
-    return dict(zip(query.outline.conditions, texts, strict=True))
+    known = {m: _Condition(sql, None) for m, sql in zip(having, texts, strict=True)}
+    where = list(_where(tree))
+    for meaning, place in listed:
+        if place is None:
+            continue
+        there = [one for one in where if place in _places(one)]
+        can = len(there) == 1 and _can_stand_elsewhere(there[0])
+        known[meaning] = _Condition(_printed(there[0], names) if can else None, place)
+    return known
+
+
+def _where(tree: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the conjuncts of WHERE, and of ON."""
+    where = tree.args.get("where")
+    said = [None if where is None else where.this]
+    said += [joined.args.get("on") for joined in tree.args.get("joins", ())]
+    for condition in said:
+        if condition is not None:
+            yield from conjuncts_of(condition)
+
+
+def _places(tree: exp.Expr) -> set[int]:
+    """Return where the names of an expression stand in the text."""
+    return {node.meta["start"] for node in tree.walk() if "start" in node.meta}
 
 
 def _printed(value: exp.Expr, names: Mapping[str, str]) -> str:

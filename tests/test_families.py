@@ -85,9 +85,12 @@ READERS = [
     "SELECT Istream(n) FROM {0}",
 ]
 SOURCES = [
-    # what is behind FROM, the items, and the conditions of HAVING
+    # FROM, the conditions of WHERE that all have, GROUP BY, the items, the conditions of HAVING,
+    # and those of WHERE that some have
     (
-        "s [RANGE 3] {a} WHERE {a}.v > 0 GROUP BY {a}.k",
+        "s [RANGE 3] {a}",
+        ["{a}.v > 0"],
+        " GROUP BY {a}.k",
         [
             "{a}.k",
             "count(*) AS n",
@@ -102,25 +105,42 @@ SOURCES = [
             "k IS NULL AS b",
         ],
         ["count(*) > 1", "sum(v) > 3", "{a}.k = 1", "max({a}.v) < 4"],
+        ["k = 1", "({a}.k IN (0, 1) OR k IS NULL)", "v < 4"],
     ),
     (
         "s [RANGE 2] {a}",
+        [],
+        "",
         ["count(*) AS n", "sum(v) AS k", "min({a}.v) AS n", "bool_or(v > 2) AS b"],
         ["count(*) > 1", "max(v) > 2"],
+        ["v > 1"],
     ),
     (
-        "s [RANGE 3] {a}, r {b} WHERE {a}.k = {b}.k",
+        "s [RANGE 3] {a}, r {b}",
+        ["{a}.k = {b}.k"],
+        "",
         ["{a}.k", "v AS n", "w", "{b}.w AS n", "v", "{a}.v > w AS b", "*", "1 AS one"],
         [],
+        ["v > 1", "1 < {b}.w", "{a}.v <> w"],
     ),
     (
-        "u [ROWS 3] {a} LEFT JOIN r {b} ON {a}.k = {b}.k WHERE v > 0",
+        "u [ROWS 3] {a} LEFT JOIN r {b} ON {a}.k = {b}.k",
+        ["v > 0"],
+        "",
         ["{a}.k", "v AS n", "w", "price", "cost AS n", "name", "upper(name) AS u", "{b}.*"],
         [],
+        ["(w IS NULL OR {b}.w = 2)", "upper(name) > 'A1'", "{a}.cost BETWEEN 0 AND 2"],
     ),
-    ("s WHERE v > 1", ["k", "v", "v AS n", "k AS v", "k > v AS n", "*"], []),
-    ("u [RANGE 2] {a}", ["price AS n", "{a}.k", "huge", "name", "k AS n"], []),
-    ("u [RANGE 2]", ["DISTINCT k", "k", "DISTINCT k, v AS n", "price"], []),
+    ("s", [], "", ["k", "v", "v AS n", "k AS v", "k > v AS n", "*"], [], ["v > 1", "NOT k = 1"]),
+    (
+        "u [RANGE 2] {a}",
+        [],
+        "",
+        ["price AS n", "{a}.k", "huge", "name", "k AS n"],
+        [],
+        ["{a}.price > -1", "EXISTS (SELECT 1 FROM r WHERE r.k = {a}.k)", "v IS DISTINCT FROM k"],
+    ),
+    ("u [RANGE 2]", [], "", ["DISTINCT k", "k", "DISTINCT k, v AS n", "price"], [], ["v > 1"]),
 ]
 
 SCRIPT = """
@@ -259,7 +279,7 @@ def rows_of(rnd: random.Random, name: str) -> list[tuple[Any, ...]]:
 
 def unlike(rnd: random.Random, number: int) -> str:
     """Return a query that shows something of a source, of which others show something else."""
-    source, items, having = SOURCES[number]
+    source, fixed, groups, items, having, optional = SOURCES[number]
     listed = rnd.sample(items, rnd.randrange(1, min(5, len(items) + 1)))
     if any("DISTINCT k" in item for item in listed):
         listed = listed[:1]
@@ -268,7 +288,15 @@ def unlike(rnd: random.Random, number: int) -> str:
     if operator and "DISTINCT k" not in text:
         text = f"{operator}({text})"
     conditions = rnd.sample(having, min(rnd.choice([0, 0, 1, 2]), len(having)))
+    # mostly one query shows all that another shows
+    more = optional[: rnd.choice([0, 0, 1, 2, 3])]
+    if rnd.random() < 0.2:
+        more = rnd.sample(optional, rnd.randrange(len(optional) + 1))
+    where = rnd.sample([*fixed, *more], len(fixed) + len(more))
     text = f"SELECT {text} FROM {source}"
+    if where:
+        text += f" WHERE {' AND '.join(where)}"
+    text += groups
     if conditions:
         text += f" HAVING {' AND '.join(conditions)}"
     a, b = rnd.choice([("a", "b"), ("x", "y")])

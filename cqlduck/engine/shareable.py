@@ -39,7 +39,8 @@ class Shareable:
         unfit: The shapes whose constants cannot be a relation.
         registering: The name of the query that was registered last, or is being registered.
         meetings: Which queries can be merged when they are warm; None if not looked at yet.
-        unmerged: Of queries that could not be merged, by their numbers: why.
+        unmerged: Of queries that could not be merged, by their numbers: why. Of a family twice: why
+            its members did not leave it, though it shows more than they ask for.
         asked: Of queries whose windows have not the same rows yet, by their numbers: for how many
             ticks that is not asked again, and since which.
         numbers: Of families: the numbers of their members, by what these differ in.

@@ -341,6 +341,7 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     catalog_rows.delete(base, member)
     known.remove(member)
     engine.housekeeping.lost.pop(member.name, None)
+    engine.shareable.meetings = None
     rest = known.members_of(family)
     constants = known.constants_of(family)
     if not rest:

@@ -2,12 +2,18 @@
 
 The plan of a query is, above all that costs, a projection, and below it HAVING above an aggregate:
 
-    π_columns(σ_conditions(γ_keys;calls(R)))        or        π_columns(R)
+    π_columns(σ_conditions(γ_keys;calls(R)))        or        π_columns(σ_conditions(R))
 
 If two queries have equal R and keys, one plan has both, and each is a projection and selection of
 it (view matching: Goldstein and Larson, SIGMOD 2001):
 
     π_a(σ_p(γ_k;f(R)))  =  π_a(σ_p(π_{a,p,b}(γ_k;f,g(R))))
+
+A conjunct of WHERE is such a condition too: of one input of what R joins, as what remains is what
+another query may ask for; and below an aggregate if it looks at keys alone, as it keeps or removes
+whole groups then:
+
+    γ_k;f(σ_p(k)(R))  =  σ_p(k)(γ_k;f(R))
 
 As the columns that a query does not show do not affect which tuples there are, both are the same
 bags at every instant, and so are their Rstreams. So are the Istreams of what only grows, since
@@ -19,8 +25,8 @@ outline: what fails would fail for all who show something of one plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -49,12 +55,15 @@ class Outline:
     Attributes:
         base: The digest of the tuples or groups, of the keys and the relation-to-stream operator.
         columns: The meanings of the columns, in order.
-        conditions: The meanings of the conjuncts of HAVING, in order.
+        conditions: The meanings of the conjuncts of HAVING, in order, and those of WHERE that are
+            conditions of what is shown.
+        places: Of each condition, where a column of it stands in the text; None of HAVING.
     """
 
     base: str
     columns: tuple[str, ...]
     conditions: tuple[str, ...]
+    places: tuple[int | None, ...]
 
 
 def outline(plan: Plan) -> Outline | None:
@@ -74,23 +83,88 @@ def outline(plan: Plan) -> Outline | None:
         operator, plan = plan.kind, plan.input
     if not isinstance(plan, Project) or any(map(_may_fail, unique(plan))):
         return None
-    below, conditions = plan.input, list[exp.Expr]()
+    below, having = plan.input, list[exp.Expr]()
     inner = below
     while isinstance(inner, Filter):
-        conditions = [*conjuncts(inner.predicate), *conditions]
+        having = [*conjuncts(inner.predicate), *having]
         inner = inner.input
     if isinstance(inner, Aggregate):
+        rest, found = _apart(inner.input, _key_names(inner))
+        inner = replace(inner, input=rest)
         meanings = identity(inner).meanings
         keys = sorted(meanings[key] for key in inner.keys)
         base = digest(operator, "groups", _tuples(inner.input), inner.everything, *keys)
     else:
-        conditions, meanings = [], identity(below).meanings
-        base = digest(operator, "tuples", _tuples(below))
+        rest, found = _apart(below)
+        having, meanings = [], identity(rest).meanings
+        base = digest(operator, "tuples", _tuples(rest))
+    # the same condition may be said twice
+    places: dict[str, int | None] = dict(found)
+    places |= {_meaning(condition, meanings): None for condition in having}
     return Outline(
         base,
         tuple(_meaning(value, meanings) for value in plan.expressions),
-        tuple(_meaning(condition, meanings) for condition in conditions),
+        tuple(places),
+        tuple(places.values()),
     )
+
+
+def _key_names(node: Aggregate) -> frozenset[str]:
+    """Return what the keys of an aggregate are called below the projection under it, if columns."""
+    names = set(node.keys)
+    if isinstance(node.input, Project):
+        listed = zip(node.input.columns, node.input.expressions, strict=True)
+        return frozenset(
+            value.name for c, value in listed if c.name in names and isinstance(value, exp.Column)
+        )
+    return frozenset(names)
+
+
+def _apart(plan: Plan, keys: frozenset[str] | None = None) -> tuple[Plan, list[tuple[str, int]]]:
+    """Return what is left of a plan without conditions of what it shows, and those.
+
+    Args:
+        plan: Filters above a join, or above anything; perhaps below a projection.
+        keys: The columns at which a condition may look; None if at all of one input.
+
+    Returns:
+        The plan; of each condition its meaning, and where a column of it stands in the text.
+    """
+    match plan:
+        case Project():
+            rest, found = _apart(plan.input, keys)
+            return replace(plan, input=rest), found
+        case Filter():
+            rest, found = _apart(plan.input, keys)
+            stay, moved = _divided(conjuncts(plan.predicate), plan, keys)
+            if stay:
+                rest = replace(plan, input=rest, predicate=exp.and_(*stay))
+        case Join():
+            stay, moved = _divided(plan.predicates, plan, keys)
+            rest, found = replace(plan, predicates=tuple(stay)), []
+        case _:
+            return plan, []
+    meanings = identity(rest).meanings
+    return rest, [*found, *((_meaning(one, meanings), place) for one, place in moved)]
+
+
+def _divided(
+    conditions: Iterable[exp.Expr], node: Filter | Join, keys: frozenset[str] | None
+) -> tuple[list[exp.Expr], list[tuple[exp.Expr, int]]]:
+    """Return the conditions that stay in a node, and those that do not, with their places."""
+    stay, moved = list[exp.Expr](), list[tuple[exp.Expr, int]]()
+    sides = [{c.name for c in child.columns} for child in node.children]
+    shown = {c.name for c in node.columns}
+    shown = shown if keys is None else shown & keys
+    for condition in conditions:
+        columns = list(condition.find_all(exp.Column))
+        places = [c.meta["start"] for c in columns if "start" in c.meta]
+        names = {column.name for column in columns}
+        if places and names <= shown and any(map(names.issubset, sides)):
+            moved.append((condition, min(places)))
+        else:
+            stay.append(condition)
+    return stay, moved
 
 
 def _tuples(plan: Plan) -> str:

@@ -61,7 +61,7 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
     facts["ordered"] = tuple(map(_ordered, facts["ordered"]))
     shown = facts["outline"]
     if shown is not None:
-        lists = {name: tuple(shown[name]) for name in ("columns", "conditions")}
+        lists = {name: tuple(shown[name]) for name in ("columns", "conditions", "places")}
         facts["outline"] = Outline(**{**shown, **lists})
     return Compiled(**facts, steps=Steps(name, clock, functools.partial(make, facts["root"])))
 

@@ -119,7 +119,7 @@ class Constant:
 
 def compared(tokens: Sequence[Token], place: Literal["where", "having"]) -> Iterator[Constant]:
     """Yield the constants of the conjuncts of WHERE or HAVING."""
-    for conjunct in _conjuncts(tokens):
+    for conjunct in conjuncts(tokens):
         yield from _compared(conjunct, place)
 
 
@@ -185,7 +185,7 @@ def parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     yield tokens[begin:]
 
 
-def _conjuncts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+def conjuncts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yield the conjuncts of a condition; none if it is no conjunction."""
     depth, begin, between, found = 0, 0, False, []
     for place, token in enumerate(tokens):

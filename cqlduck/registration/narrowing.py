@@ -1,0 +1,60 @@
+"""Narrowing: a family shows no more than what some member asks for.
+
+One plan computes queries of which one shows all that the others show (`widening`). When that one
+leaves, the family goes on with tuples that nobody asks for:
+
+    family   {v | s}              all:    π_v(family)          big: π_v(σ_{v > 100}(family))
+    all is dropped: big alone would have the tuples over 100 only
+
+Then all members leave it for plans of their own, between two ticks, and meet again in a narrower
+family if they show something of the same (`merging`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import duckdb
+
+from cqlduck.engine import Engine
+from cqlduck.errors import DatabaseError, Error, first_line
+from cqlduck.registration import separating
+from cqlduck.state import machine
+from cqlduck.state.registered import Query
+
+log = logging.getLogger("cqlduck")
+
+
+def narrow(engine: Engine) -> None:
+    """Have the members of families that show too much leave them, between two ticks.
+
+    Where that cannot be, because the stores have forgotten what a member would have to keep, the
+    family stays.
+    """
+    for family in list(_wide(engine)):
+        try:
+            with engine.changing():
+                for member in engine.catalogue.members_of(family):
+                    separating.separate(engine, member)
+        except (duckdb.Error, Error) as error:
+            if isinstance(error, DatabaseError) and not machine.is_told(error):
+                raise  # an interruption
+            engine.shareable.unmerged[family.number, family.number] = first_line(error)
+            log.debug("%s stays as wide as it is: %s", family.name, first_line(error))
+        else:
+            log.info("%s showed more than its members asked for, which go on alone", family.name)
+
+
+def _wide(engine: Engine) -> Iterator[Query]:
+    """Yield the families of which each member shows the tuples with a condition that all have."""
+    catalogue = engine.catalogue
+    for family in catalogue.families.values():
+        members = catalogue.members_of(family)
+        if not members or catalogue.constants_of(family) is not None:
+            continue
+        shared = set.intersection(*(set(member.selection) for member in members))
+        stands = any(one.state != "active" for one in (family, *members))
+        tried = (family.number, family.number) in engine.shareable.unmerged
+        if shared and not (stands or tried or engine.streamon.executor.pins_of(family.name)):
+            yield family

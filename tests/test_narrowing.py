@@ -1,0 +1,106 @@
+"""Narrowing: families whose members all have a condition in common end between two ticks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from counts import fewer_in_ci
+from stops import Stopped, Stops
+from test_merging import families_of
+from test_widening import GROUPS, SCRIPT, register, run, told
+
+import cqlduck
+
+NARROWED = [
+    # the first one shows all; whether the others are one family again
+    (["SELECT v FROM s [RANGE 3]", "SELECT v, k FROM s [RANGE 3] WHERE v > 1"], False),
+    (["SELECT v FROM s [RANGE 3]", "SELECT k FROM s [RANGE 3] WHERE v > 1",
+      "SELECT d FROM s [RANGE 3] WHERE v > 1 AND k = 1"], True),
+    (["SELECT v FROM s", "SELECT k FROM s WHERE v > 1", "SELECT Istream(v) FROM s WHERE v > 1"],
+     False),
+    ([f"SELECT k, count(*) AS n {GROUPS}", f"SELECT sum(v) AS n {GROUPS} HAVING count(*) > 1",
+      "SELECT k FROM s [RANGE 3] WHERE k = 1 GROUP BY k HAVING count(*) > 1"], True),
+    (["SELECT k, w FROM s [ROWS 3] LEFT JOIN r USING (k)",
+      "SELECT v, w FROM s [ROWS 3] LEFT JOIN r USING (k) WHERE w IS NULL"], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bodies", "again"), NARROWED)
+def test_a_family_ends_that_shows_more_than_its_members(
+    bodies: list[str], again: bool, tmp_path: Path
+) -> None:
+    """Its members go on alone, or in a narrower family; also if the process ends in between."""
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(tmp_path / f"{sharing}.duckdb", sharing=sharing) as con:
+            con.execute(SCRIPT)
+            families = register(con, *bodies)
+            assert len(set(families)) == 1
+            assert (families[0] is not None) == sharing
+            window = "" if con.engine.query("q1").kind == "relation" else " [RANGE 2]"
+            con.execute(f"CREATE CONTINUOUS QUERY reader AS SELECT count(*) AS n FROM q1{window}")
+            run(con)
+            con.execute("DROP CONTINUOUS QUERY q0")
+        with cqlduck.connect(tmp_path / f"{sharing}.duckdb", sharing=sharing) as con:
+            run(con, 20)
+            families = {name: f for name, f in families_of(con).items() if name != "reader"}
+            assert (None not in families.values()) == (again and sharing), families
+            found.append(told(con))
+            assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
+    assert found[0] == found[1]
+
+
+def test_a_family_stays_whose_members_cannot_leave_are_pinned_or_stand_still() -> None:
+    """What an unbounded aggregate has is nowhere else."""
+    bodies = ["SELECT k, count(*) AS n FROM s GROUP BY k",
+              "SELECT k, max(v) AS m FROM s WHERE k > 0 GROUP BY k"]  # fmt: skip
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        register(con, *bodies)
+        run(con)
+        before = con.table("q1").fetchall()
+        con.execute("DROP CONTINUOUS QUERY q0")
+        run(con, 20)
+        assert families_of(con) == {"q1": "_cql_family_1"}
+        assert len(con.table("q1").fetchall()) >= len(before)
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        register(con, *NARROWED[0][0])
+        run(con)
+        con.execute("ALTER CONTINUOUS QUERY q1 DEACTIVATE; DROP CONTINUOUS QUERY q0")
+        run(con, 20)
+        assert families_of(con) == {"q1": "_cql_family_1"}
+        con.execute("ALTER CONTINUOUS QUERY q1 ACTIVATE")
+        con.advance(30)
+        assert families_of(con) == {"q1": None}
+
+
+def test_narrowing_that_stops_at_any_statement_is_undone(tmp_path: Path) -> None:
+    trace = Stops()
+    with cqlduck.connect(tmp_path / "a.duckdb", trace=trace) as con:
+        con.execute(SCRIPT)
+        register(con, *NARROWED[1][0])
+        run(con)
+        con.execute("DROP CONTINUOUS QUERY q0")
+        before, stops, ways = told(con), 0, set[str | None]()
+        while True:
+            trace._left = stops
+            try:
+                con.engine.between_ticks()
+            except (Stopped, cqlduck.Error):
+                trace._left = None
+            else:
+                trace._left = None
+                break
+            assert told(con) == before, stops
+            # undone as a whole, or done as a whole before a merge that is undone
+            ways.add(*set(families_of(con).values()))
+            stops += 9 // fewer_in_ci(9)
+        assert stops > 10
+        assert ways == {"_cql_family_1", None}
+        assert told(con) == before
+        run(con, 20)
+        after = told(con)
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        assert told(con) == after
