@@ -13,6 +13,7 @@
 
 Every error says what is wrong, where (line, column and a caret under the place, when it is about a
 text; column and row, when it is about data), and what to do. It leaves everything as it was.
+Of a value, a name or a line that is very long it shows a part.
 """
 
 from __future__ import annotations
@@ -35,6 +36,36 @@ __all__ = [
     "ParseError",
     "QueryError",
 ]
+
+MAX_WORD_CHARACTERS = 300
+"""How many characters of a word a message shows; paths are rarely longer."""
+
+MAX_CHARACTERS = 1000
+"""How many characters of all a message shows, and how many of a hint."""
+
+MAX_LINE_CHARACTERS = 200
+"""How many characters of a line are shown above a caret."""
+
+ELLIPSIS = "…"
+
+_LONG_WORD = re.compile(rf"\S{{{MAX_WORD_CHARACTERS + 1},}}")
+
+
+def shortened(text: str) -> str:
+    """Return a text as messages show it: of a very long word or text, the beginning and the end.
+
+    >>> shortened("there is no " + 70_000 * "x") == f"there is no {239 * 'x'}…{60 * 'x'}"
+    True
+    """
+    if len(text) <= MAX_WORD_CHARACTERS:
+        return text
+    return _cut(_LONG_WORD.sub(lambda found: _cut(found[0], MAX_WORD_CHARACTERS), text))
+
+
+def _cut(text: str, most: int = MAX_CHARACTERS) -> str:
+    """Return at most so many characters of a text: four fifths of them from its beginning."""
+    end = most // 5
+    return text if len(text) <= most else f"{text[: most - end - 1]}{ELLIPSIS}{text[-end:]}"
 
 
 class Error(Exception):
@@ -63,9 +94,10 @@ class Error(Exception):
         offset: int | None = None,
     ) -> None:
         """Keep the parts; the text of the exception is made by `__str__`."""
+        message = shortened(message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = None if hint is None else shortened(hint)
         self.text = text
         self.offset = offset
 
@@ -103,14 +135,26 @@ class Error(Exception):
             shown = self.text.splitlines()[self.line - 1] if self.text.splitlines() else ""
             # half a character cannot be printed
             shown = shown.encode("utf-8", "replace").decode("utf-8")
+            shown, place = _around(shown, self.column - 1)
             head = f"LINE {self.line}: "
             parts.append(f"{head}{shown}")
             # a tab is as wide here as it is there
-            before = "".join("\t" if c == "\t" else " " for c in shown[: self.column - 1])
-            parts.append(" " * len(head) + before.ljust(self.column - 1) + "^")
+            before = "".join("\t" if c == "\t" else " " for c in shown[:place])
+            parts.append(" " * len(head) + before.ljust(place) + "^")
         if self.hint:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)
+
+
+def _around(line: str, place: int) -> tuple[str, int]:
+    """Return the part of a long line that is around a place, and the place in it."""
+    if len(line) <= MAX_LINE_CHARACTERS:
+        return line, place
+    begin = min(place - MAX_LINE_CHARACTERS // 2, len(line) - MAX_LINE_CHARACTERS)
+    begin = max(begin, 0)
+    end = begin + MAX_LINE_CHARACTERS
+    before, behind = ELLIPSIS if begin else "", ELLIPSIS if end < len(line) else ""
+    return f"{before}{line[begin:end]}{behind}", place - begin + len(before)
 
 
 class ParseError(Error):
@@ -235,4 +279,4 @@ def warn(message: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("cqlduck."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, RuntimeWarning, stacklevel=level)
+    warnings.warn(shortened(message), RuntimeWarning, stacklevel=level)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cqlduck.errors import QueryError
+from cqlduck.errors import QueryError, shortened
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import instants
 from cqlduck.state.catalog import Catalogue
@@ -131,6 +131,7 @@ def fail(
 ) -> None:
     """Let a query fail at an instant, in a change."""
     at = instants.shown_instant(catalogue.clock, instant)
+    reason = shortened(reason)
     catalogue.turn(query, FAILED)
     query.error_reason, query.error_row = reason, row
     query.error = f"at {at}: {reason}" + ("" if row is None else f", at the row {row}")

@@ -72,3 +72,80 @@ def test_an_error_that_was_raised_is_the_same_elsewhere(
 def test_the_caret_is_below_what_is_behind_a_tab() -> None:
     shown = str(errors.Error("wrong", text="a\tb c", offset=4)).splitlines()
     assert ["wrong", "LINE 1: a\tb c", "         \t  ^"] == shown
+
+
+LONG = 70_000 * "x"
+
+
+def test_the_place_in_a_long_line_is_shown() -> None:
+    text = f"SELECT {LONG} + wrong + {LONG}"
+    error = errors.Error("wrong", text=text, offset=text.index("wrong"))
+    assert error.column == len(LONG) + 11
+    _, line, below = str(error).splitlines()
+    assert line[below.index("^") :].startswith("wrong")
+    assert line.startswith("LINE 1: …")
+    assert line.endswith("…")
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize("place", [0, 1, 99, 100, 101, 500, 69_900, 69_999, 70_000])
+def test_the_caret_is_below_its_place_anywhere_in_a_long_line(place: int) -> None:
+    text = f"{place * 'x'}!{(70_000 - place) * 'x'}"
+    _, line, below = str(errors.Error("wrong", text=text, offset=place)).splitlines()
+    assert line[below.index("^")] == "!"
+
+
+def test_a_long_message_shows_its_beginning_and_its_end() -> None:
+    error = errors.Error(f"there is no '{LONG}' here", hint=f"the names are {LONG}")
+    assert error.message.startswith("there is no 'xxx")
+    assert error.message.endswith("xxx' here")
+    assert "…" in error.message
+    assert len(str(error)) < 700
+    many = errors.Error("it is " + "one of " * 10_000)
+    assert len(many.message) <= 1000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda con: con.execute(f"SELECT * FROM {LONG}"),
+        lambda con: con.sql(f"SELECT '{LONG}'::INTEGER"),
+        lambda con: con.execute(f"CREATE CONTINUOUS QUERY p AS SELECT {LONG} FROM s"),
+        lambda con: con.table(LONG),
+        lambda con: con.append("r", [(LONG,)], at=1),
+        lambda con: con.execute(f"CREATE CONTINUOUS QUERY p WITH ({LONG} = 1) AS SELECT a FROM s"),
+        lambda con: con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT a AS {LONG} FROM s"),
+        lambda con: cqlduck.connect(history=LONG),
+        lambda con: cqlduck.connect(**{LONG: 1}),
+    ],
+)
+def test_an_error_does_not_repeat_a_long_text(
+    con: cqlduck.Connection, call: Callable[[cqlduck.Connection], object]
+) -> None:
+    con.execute("""
+        CREATE STREAM s (a VARCHAR); CREATE RELATION r (a INTEGER);
+        CREATE CONTINUOUS QUERY q AS SELECT a FROM s [NOW];
+    """)
+    with pytest.raises(cqlduck.Error) as caught:
+        call(con)
+    assert len(str(caught.value)) < 1500
+
+
+def test_the_error_of_a_query_that_fails_at_a_long_value_is_short(con: cqlduck.Connection) -> None:
+    con.execute("""
+        CREATE STREAM s (a VARCHAR);
+        CREATE CONTINUOUS QUERY q AS SELECT a::INTEGER AS n FROM s [NOW];
+    """)
+    con.append("s", [(LONG,)], at=1)
+    with pytest.warns(RuntimeWarning, match="failed at 1") as warned:
+        con.advance(2)
+    assert len(str(warned[0].message)) < 1500
+    with pytest.raises(cqlduck.QueryError) as caught:
+        con.table("q")
+    assert "Could not convert string 'xxx" in str(caught.value)
+    assert "INT32" in str(caught.value)
+    assert caught.value.reason is not None
+    assert len(caught.value.reason) < 500
+    assert len(str(caught.value)) < 1500
+    ((error,),) = con.sql("SELECT error FROM cql.queries").fetchall()
+    assert len(error) < 1000
