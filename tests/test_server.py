@@ -486,6 +486,53 @@ def test_values_are_shown_as_duckdb_writes_them(con: cqlduck.Connection) -> None
     assert (caught.value.line, caught.value.column) == (1, 8)
 
 
+def test_a_statement_that_fails_runs_once() -> None:
+    ran: list[str] = []
+    con = cqlduck.connect(trace=lambda sql, parameters: ran.append(sql))
+    with con, pytest.raises(cqlduck.Error, match="late") as caught:
+        lookups.as_text(con, " SELECT\n  error('late')  ; -- as it is")
+    assert sum("error('late')" in sql for sql in ran) == 1
+    assert caught.value.text == " SELECT\n  error('late')  ; -- as it is"
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1) AS a, (SELECT 2", "SELECT 1) UNION (SELECT 2", "SELECT 1 /*", "SELECT 1)--"]
+)
+def test_what_is_no_statement_alone_is_none(con: cqlduck.Connection, sql: str) -> None:
+    with pytest.raises(cqlduck.ParseError):
+        lookups.as_text(con, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1; -- one", "SELECT 1;;", "-- one\nSELECT 1 -- two", "(SELECT 1)", "VALUES (1)",
+     "WITH a AS (SELECT 1) FROM a", "/* one */ SHOW TABLES", "DESCRIBE r", "SUMMARIZE r",
+     "EXPLAIN SELECT 1", "SELECT ')'", "SELECT 1 AS a, 2 AS a"],
+)  # fmt: skip
+def test_any_statement_that_reads_is_shown(con: cqlduck.Connection, sql: str) -> None:
+    assert lookups.as_text(con, sql).rows
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO r VALUES (7, 'x')", "SET threads = 1", "BEGIN"])
+def test_a_refusal_speaks_of_the_page(con: cqlduck.Connection, sql: str) -> None:
+    text = client(con).post("/sql", data={"sql": sql}).text
+    assert "this page only reads" in text
+    assert "()" not in text
+
+
+def test_a_long_name_does_not_make_the_first_page_wide() -> None:
+    long = "n" * 5000
+    with cqlduck.connect() as con:
+        con.execute(f"""
+            CREATE STREAM {long} (a INTEGER); CREATE RELATION r{long} (a INTEGER);
+            CREATE CONTINUOUS QUERY q{long} AS SELECT a FROM {long} [ROWS 1];
+        """)
+        text = unescape(client(con).get("/").text)
+    assert max(map(len, re.findall(r"(?<=>)[^<>]*(?=<)", text))) < 200
+    for name in (long, f"r{long}", f"q{long}"):
+        assert f'title="{name}"' in text
+
+
 def test_a_statement_may_not_take_for_ever(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot.tokens import TokenType
+
 from cqlduck.connection import Connection
 from cqlduck.display import order_of
-from cqlduck.errors import DatabaseError, Error
+from cqlduck.errors import Error, NotSupportedError
+from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.connection import quoted
+from cqlduck.statements import plain_sql
 
 MAX_ROWS = 200
 """How many rows of an answer, or of what somebody asks, a page shows."""
@@ -40,6 +44,14 @@ TICKS = (
 )
 """The last ticks, the newest first."""
 
+
+_BEFORE = "FROM (\n"
+"""What stands before a statement whose first rows are asked for."""
+
+_WHERE_TO_CHANGE = (
+    "write a SELECT; what changes something belongs in the application, or in a program that has "
+    "the database open"
+)
 
 _NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*\)|DOUBLE|FLOAT|BIGNUM)$")
 
@@ -89,24 +101,43 @@ def as_text(con: Connection, sql: str) -> Table:
         sql: What is asked.
 
     Raises:
-        Error: Of the family; among others it changes something, or takes longer than `SECONDS`.
+        NotSupportedError: It changes something.
+        Error: Of the family; among others it takes longer than `SECONDS`.
     """
+    if not plain_sql.reads(sql):
+        raise NotSupportedError("this page only reads", hint=_WHERE_TO_CHANGE)
+    first_rows = _first_rows(sql)
     try:
-        # what is not shown is not to be copied
-        found = con.sql(
-            f"FROM (\n{sql.strip().rstrip(';')}\n) LIMIT {MAX_ROWS + 1}", timeout=SECONDS
-        )
-    except DatabaseError:
+        found = con.sql(first_rows or sql, timeout=SECONDS)
+    except Error as error:
+        if error.text == first_rows and error.offset is not None:
+            error.text = sql
+            error.offset = min(max(error.offset - len(_BEFORE), 0), len(sql) - 1)
         raise
-    except Error:
-        # a SHOW, or an error, which is to have its place
-        found = con.sql(sql, timeout=SECONDS)
     columns, kinds = tuple(found.columns), [str(kind) for kind in found.types]
     shown = [f"left(CAST({quoted(name)} AS VARCHAR), {MAX_CHARACTERS + 1})" for name in columns]
     rows = found.limit(MAX_ROWS + 1).project(", ".join(shown)).fetchall()
     cut = tuple(tuple(map(_cut, row)) for row in rows[:MAX_ROWS])
     numbers = tuple(_NUMBER.match(kind) is not None for kind in kinds)
     return Table(columns, cut, len(rows) > MAX_ROWS, numbers)
+
+
+def _first_rows(sql: str) -> str | None:
+    """Return a SELECT of the first rows of a statement, so that no others are copied.
+
+    Returns:
+        None if it cannot stand in a SELECT, such as an EXPLAIN.
+    """
+    if not plain_sql.is_select(sql):
+        return None
+    tokens = tokenize(sql)
+    while tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    selected = f"{_BEFORE}{sql[: tokens[-1].end + 1]}\n) LIMIT {MAX_ROWS + 1}"
+    try:
+        return selected if plain_sql.reads(selected) else None
+    except Error:
+        return None
 
 
 def _cut(text: str | None) -> str | None:
