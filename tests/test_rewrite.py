@@ -330,12 +330,26 @@ def test_script_error_has_a_place(text: str, message: str) -> None:
     assert message in fails(parse_script, ParseError, text).message
 
 
-@pytest.mark.parametrize("text", ["SELECT 'a", 'CREATE STREAM "s (a INT)', "SELECT 1 /* b"])
-def test_what_is_left_open_is_an_error(text: str) -> None:
-    with pytest.raises(ParseError, match="cannot be split into tokens") as caught:
-        parse_script(text)
-    assert caught.value.line == 1
-    assert "left open" in str(caught.value)
+LEFT_OPEN = (
+    ("SELECT ^'a", "this ' is"),
+    ("SELECT ^'a''", "this ' is"),
+    ("SELECT 1;\nSELECT 'b', ^'a;\nSELECT 2;", "this ' is"),
+    ("SELECT 'a' AS it ^'; SELECT 2", "this ' is"),
+    (r"SELECT e'a\'', ^e'a\'", "this ' is"),
+    ('CREATE STREAM ^"s (a INT); SELECT 1', 'this " is'),
+    ("SELECT 1 ^/* b", "this comment is"),
+    ("SELECT 1; -- it's\n^/* b\nSELECT '*'/\n;", "this comment is"),
+    ("SELECT '/*' ^/* b /* c */ d", "this comment is"),
+    ("SELECT $$ ' $$, ^$a$ ' $$", "this $a$ is"),
+)
+
+
+@pytest.mark.parametrize(("text", "message"), LEFT_OPEN, ids=[t for t, _ in LEFT_OPEN])
+def test_what_is_left_open_is_an_error_where_it_begins(text: str, message: str) -> None:
+    error = fails(parse_script, ParseError, text)
+    assert f"{message} never closed" in error.message
+    assert error.hint is not None
+    assert error.hint.endswith("at its end")
 
 
 @pytest.mark.parametrize("text", ["CREATE CONTINUOUS QUERY q AS", "CREATE STREAM", "DROP STREAM"])

@@ -32,12 +32,53 @@ def tokenize(text: str) -> list[Token]:
     try:
         return Dialect.get_or_raise("duckdb").tokenize(text)
     except SqlglotError as error:
+        place, what, hint = _unclosed(text) or (max(len(text) - 1, 0), "", _LEFT_OPEN)
         raise ParseError(
-            "the text cannot be split into tokens",
-            hint="a quote or a comment may be left open",
-            text=text,
-            offset=max(len(text) - 1, 0),
+            f"the text cannot be split into tokens{what}", hint=hint, text=text, offset=place
         ) from error
+
+
+_LEFT_OPEN = "a quote or a comment may be left open"
+
+_OPENING = re.compile(r"--|/\*|\b[eE]'|['\"]|(?<![\w$])\$([^\W\d]\w*)?\$")
+"""What a comment or a text begins with."""
+
+_CLOSED = re.compile(
+    r"--[^\n]*|[eE]'(?:[^'\\]|\\.|'')*+'|'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|(\$\w*\$).*?\1",
+    re.DOTALL,
+)
+"""A text, or a comment up to the end of its line."""
+
+_IN_COMMENT = re.compile(r"/\*|\*/")
+
+
+def _unclosed(text: str) -> tuple[int, str, str] | None:
+    """Return where a comment or a text begins that is never closed, or None if all are.
+
+    Returns:
+        Its place, what it is, and what to do.
+    """
+    end: int | None = 0
+    while end is not None and (opening := _OPENING.search(text, end)) is not None:
+        place, sign = opening.start(), opening[0].lstrip("eE")
+        if sign == "/*":
+            end, sign, closing = _end_of_comment(text, opening.end()), "comment", "*/"
+        else:
+            closed, closing = _CLOSED.match(text, place), sign
+            end = None if closed is None else closed.end()
+        if end is None:
+            return place, f": this {sign} is never closed", f"write {closing} at its end"
+    return None
+
+
+def _end_of_comment(text: str, at: int) -> int | None:
+    """Return where a comment ends, which may have others inside; None if it does not."""
+    depth = 1
+    for found in _IN_COMMENT.finditer(text, at):
+        depth += 1 if found[0] == "/*" else -1
+        if depth == 0:
+            return found.end()
+    return None
 
 
 def are_digits(text: str) -> bool:
