@@ -234,3 +234,50 @@ def test_statements_of_duckdb_are_left_alone(con):
     )
     con.execute("CREATE SCHEMA relations; DROP TABLE streem; SHOW TABLES; PRAGMA version")
     con.execute("CREATE SEQUENCE steam; RESET threads; ANALYZE; CALL pragma_version()")
+
+
+STREAM = "CREATE STREAM s (a INTEGER) TIMESTAMP BY a"
+QUERY = "CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 1]"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (STREAM, "CREATE RELATION r (a INTEGER)"),
+        (STREAM, "CREATE TABLE t (a INTEGER)"),
+        (f"{STREAM} OUT OF ORDER WITHIN 5", "DROP STREAM IF EXISTS s"),
+        (f"{STREAM} FROM 's'", "SHOW STREAMS"),
+        ("CREATE TABLE t (a INTEGER)", STREAM),
+        ("CREATE RELATION r (a INTEGER)", "INSERT INTO r VALUES (1)"),
+        (f"{STREAM}; DROP STREAM s", STREAM),
+        (f"{STREAM}; INSERT INTO s VALUES (1)", "ALTER STREAM s HEARTBEAT 5"),
+        (f"{STREAM}; {QUERY}", "CREATE OR REPLACE CONTINUOUS QUERY p AS SELECT a FROM s"),
+        (f"{STREAM}; {QUERY}", "INSERT INTO s VALUES (1)"),
+        (f"{STREAM}; {QUERY}", "DROP CONTINUOUS QUERY q"),
+        (f"{STREAM}; {QUERY}", "ALTER CONTINUOUS QUERY q SET (keep = '5')"),
+        (f"{STREAM}; {QUERY} WHERE a > 1", "DELETE FROM r"),
+        (f"{STREAM}; {QUERY} WHERE a > 1", "UPDATE r SET a = 1"),
+        (f"{STREAM}; {QUERY} GROUP BY a", "EXPLAIN CONTINUOUS QUERY q"),
+    ],
+)
+def test_a_missing_semicolon_is_told(first: str, second: str) -> None:
+    with cqlduck.connect() as con, pytest.raises(cqlduck.ParseError) as error:
+        con.execute(f"-- several\n{first}\n{second};")
+    assert error.value.hint == f"a ; may be missing before {second.split()[0]}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE STREAM s (update INTEGER,\nupdate INTEGER)",
+        "-- one\nCREATE TABLE t AS SELECT nope",
+        "SELECT 1;\nCREATE TABLE t AS SELECT nope",
+        "EXPLAIN CREATE CONTINUOUS QUERY q AS SELECT a FROM",
+        "EXPLAIN ANALYZE INSERT INTO t VALUES (1",
+        "SELECT 'INSERT INTO'::INTEGER",
+    ],
+)
+def test_no_semicolon_is_told_to_be_missing(text: str) -> None:
+    with cqlduck.connect() as con, pytest.raises(cqlduck.Error) as error:
+        con.execute(text)
+    assert "may be missing" not in str(error.value)

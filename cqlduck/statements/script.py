@@ -16,6 +16,7 @@ from cqlduck.errors import Error
 from cqlduck.queryplan import plan_of
 from cqlduck.registration import activation, explaining, inputs, queries
 from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.text.script import with_semicolon
 from cqlduck.rewrite.text.statements import (
     AlterQuery,
     AlterStream,
@@ -99,7 +100,7 @@ def run(
                 try:
                     result = _run(engine, statement, parameters)
                 except duckdb.Error as error:
-                    raise from_duckdb(error, text, statement.offset) from error
+                    raise with_semicolon(from_duckdb(error, text, statement.offset)) from error
                 except Error as error:
                     raise placed(error, statement, text) from error
                 except RecursionError as error:

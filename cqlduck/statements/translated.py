@@ -21,6 +21,7 @@ from cqlduck.errors import (
     raised_by_function,
 )
 from cqlduck.rewrite.text.inputs import BEFORE_ITEM
+from cqlduck.rewrite.text.script import with_semicolon
 from cqlduck.rewrite.text.spelling import misspelt, said_by_duckdb, suggestion
 from cqlduck.rewrite.text.statements import (
     CreateQuery,
@@ -137,7 +138,10 @@ def too_deep(text: str, offset: int) -> ParseError:
 
 
 def placed(error: Error, statement: Statement, text: str) -> Error:
-    """Move an error's place from the body of a query to the whole text."""
+    """Move an error's place from the body of a query to the whole text.
+
+    Its hint says so if another statement seems to begin there.
+    """
     part = None
     if isinstance(statement, ExplainCreate):
         statement = statement.create
@@ -161,4 +165,4 @@ def placed(error: Error, statement: Statement, text: str) -> Error:
         if start >= 0 and error.offset is not None:
             error.text = text
             error.offset = max(start + error.offset, statement.offset)
-    return error.at(text, statement.offset)
+    return with_semicolon(error.at(text, statement.offset))

@@ -254,6 +254,8 @@ class Reader:
             while not self.done:
                 self.position += 1
                 self.refuse_slip(*(clauses or stops))
+                if spelling.begun(self.text, self.tokens, self.offset):
+                    self.end()
             raise error.at(self.text, at) from error
 
     def rest(self) -> str:

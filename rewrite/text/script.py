@@ -53,7 +53,19 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     try:
         return _read(reader)
     except Error as error:
-        raise error.at(text, reader.offset) from error
+        raise with_semicolon(error.at(text, reader.offset)) from error
+
+
+def with_semicolon(error: Error) -> Error:
+    """Return an error; its hint says so if it stands where another statement seems to begin."""
+    if isinstance(error, ParseError) and error.text is not None and error.offset is not None:
+        is_slip = error.hint is not None and error.hint.startswith("did you mean")
+        word = None
+        if not is_slip:
+            word = spelling.begun(error.text, tokenize(error.text), error.offset)
+        if word is not None:
+            error.hint = f"a ; may be missing before {word}"
+    return error
 
 
 def _read(reader: Reader) -> Statement:

@@ -51,6 +51,18 @@ MAX_LISTED = 24
 MAX_LETTERS = 100
 """How many letters a word has at most that is compared, which takes time by their square."""
 
+_BEGINS = re.compile(
+    r"(CREATE|DROP|ALTER|SHOW)\s+(?P<kind>\w+)"
+    r"|INSERT\s+(INTO|OR)\b|DELETE\s+FROM\b|UPDATE\s+\S+\s+SET\b|REFRESH\s+RELATION\b"
+    r"|EXPLAIN\s+(ANALYZE|CONTINUOUS|CREATE|SELECT)\b",
+    re.IGNORECASE,
+)
+"""The first words of statements that are like no part of another one."""
+
+_KINDS = DUCKDB_KINDS | {
+    word for name in (*KINDS, *PLURALS) for word in name.split() if word != "QUERY"
+}
+
 _NEAR = re.compile(r'syntax error at or near "(.*)"$')
 _END = "syntax error at end of input"
 
@@ -143,6 +155,25 @@ def misspelt(tokens: Sequence[Token], place: int) -> tuple[Token, str] | None:
         found = meant(token.text, CLAUSES) if token.token_type == TokenType.VAR else None
         if found is not None:
             return token, found
+    return None
+
+
+def begun(text: str, tokens: Sequence[Token], place: int) -> str | None:
+    """Return the word at a place, or right before it, with which another statement begins; or None.
+
+    Args:
+        text: A script.
+        tokens: Its tokens.
+        place: Where reading a statement of it has ended.
+    """
+    at = next((n for n, token in enumerate(tokens) if token.start >= place), 0)
+    if text[place : tokens[at].start].strip():
+        return None
+    for before, token in zip(tokens[max(at - 2, 0) : at], tokens[max(at - 1, 1) :], strict=False):
+        is_inside = before.text.upper() in (";", "AS", "ANALYZE", "EXPLAIN")
+        found = None if is_inside else _BEGINS.match(text, token.start)
+        if found is not None and (found["kind"] is None or found["kind"].upper() in _KINDS):
+            return token.text.upper()
     return None
 
 
