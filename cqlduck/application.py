@@ -26,11 +26,15 @@ from cqlduck.rewrite.text.statements import (
     CreateQuery,
     CreateRelation,
     CreateStream,
+    Explain,
+    ExplainCreate,
+    Show,
     Sql,
     Statement,
 )
 from cqlduck.rewrite.text.tokens import has_same_words, tokenize
 from cqlduck.state.registered import Input
+from cqlduck.statements import plain_sql
 
 STEP = 4
 """How many batches of each input a step takes at most, so that a display moves."""
@@ -68,7 +72,10 @@ def read(application: Path) -> str:
     except FileNotFoundError:
         raise Error(f"there is no file {application}") from None
     except UnicodeDecodeError as error:
-        raise Error(f"{application} is not UTF-8: {error}") from None
+        raise Error(
+            f"{application} is not UTF-8: {error}",
+            hint="an application is a file of CQL; a database of DuckDB it is none either",
+        ) from None
     except OSError as error:
         raise Error(f"{application} cannot be read: {error.strerror}") from error
     if not text.strip():
@@ -102,6 +109,21 @@ def go_on(con: Connection, application: Path, text: str) -> None:
             text = _only(text, functools.partial(_is_new, con, text))
     if text.strip():
         execute(con, application, text)
+
+
+def only_reads(text: str) -> bool:
+    """Return whether an application has statements whose rows nobody gets, and no others."""
+    statements = parse_script(text)
+    return bool(statements) and all(map(_reads, statements))
+
+
+def _reads(statement: Statement) -> bool:
+    match statement:
+        case Show() | Explain() | ExplainCreate():
+            return True
+        case Sql():
+            return plain_sql.reads(statement.text)
+    return False
 
 
 def execute(con: Connection, file: Path, text: str) -> None:

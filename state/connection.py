@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.errors import DatabaseError, first_line
-from cqlduck.state import claims, migrations, shadows, template
+from cqlduck.state import claims, machine, migrations, shadows, template
 from cqlduck.state.frames import Frames
 from cqlduck.state.functions import Callables
 from cqlduck.state.incoming import Incoming
@@ -87,6 +87,32 @@ def literal(text: str) -> str:
 def is_locked(said: str) -> bool:
     """Return whether an error of DuckDB says that another process has a file open."""
     return "Could not set lock on file" in said or "used by another process" in said
+
+
+def unopened(error: duckdb.Error, path: str) -> DatabaseError:
+    """Return what DuckDB says of a file that it cannot open, as one of the family.
+
+    Args:
+        error: What it says.
+        path: The path of the file.
+    """
+    known = machine.of_the_machine(error, path)
+    if known is not None:
+        return known
+    said = str(error)
+    what = f"the database {path} cannot be opened: {first_line(error)}"
+    if not isinstance(error, duckdb.IOException):
+        return DatabaseError(
+            what,
+            hint=f"cqlduck writes DuckDB's storage format {STORAGE_VERSION}; make a new "
+            "database, and copy your tables into it with COPY FROM DATABASE",
+        )
+    if is_locked(said):
+        return DatabaseError(
+            f"the database {path} is in use by another process",
+            hint="stop that process, or have it write a snapshot and look at that",
+        )
+    return DatabaseError(what, hint="is it a DuckDB file, and may you write it?")
 
 
 def _written(path: object) -> str:
@@ -222,25 +248,10 @@ class Database(Runner):
         text = f"ATTACH {literal(self.path)} AS {ALIAS}{'' if self.in_memory else options}"
         try:
             self.on(connection, text)
-        except duckdb.IOException as error:
-            said = str(error)
-            if is_locked(said):
-                # somebody else has made it meanwhile
-                self.is_new = False
-                raise DatabaseError(
-                    f"the database {self.path} is in use by another process",
-                    hint="stop that process, or have it write a snapshot and look at that",
-                ) from error
-            raise DatabaseError(
-                f"the database {self.path} cannot be opened: {said.splitlines()[0]}",
-                hint="is it a DuckDB file, and may you write it?",
-            ) from error
         except duckdb.Error as error:
-            raise DatabaseError(
-                f"the database {self.path} cannot be opened: {str(error).splitlines()[0]}",
-                hint=f"cqlduck writes DuckDB's storage format {STORAGE_VERSION}; make a new "
-                "database, and copy your tables into it with COPY FROM DATABASE",
-            ) from error
+            # if it is in use, somebody else has made it meanwhile
+            self.is_new = self.is_new and not is_locked(str(error))
+            raise unopened(error, self.path) from error
 
     def reattach(self) -> None:
         """Attach the file anew after a checkpoint of it failed; what is committed is all there.

@@ -254,6 +254,51 @@ def test_errors_end_with_1_and_no_traceback(arguments: str, message: str) -> Non
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_commands_say_the_same_of_a_file_that_cannot_be_opened(is_whole: bool) -> None:
+    with cqlduck.connect("bad.duckdb") as con:
+        con.execute("CREATE STREAM s (k INTEGER)")
+    written = bytearray(Path("bad.duckdb").read_bytes())
+    if is_whole:
+        written[4096:12000] = b"U" * 7904
+    else:
+        del written[5000:]
+    Path("bad.duckdb").write_bytes(written)
+    said = [call(command, "bad.duckdb") for command in ("check", "serve", "shell")]
+    assert [one.exit_code for one in said] == [1, 1, 1]
+    assert len({one.stderr for one in said}) == 1
+    assert "\nhint: " in said[0].stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_that_is_neither_text_nor_database_is_told() -> None:
+    Path("odd").write_bytes(b"\xa0\xff" * 100)
+    done = call("serve", "odd")
+    assert 1 == done.exit_code
+    assert "hint: an application is a file of CQL" in done.stderr
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("SELECT 1;\nFROM cql.queries; SHOW STREAMS", True),
+        ("EXPLAIN SELECT 1", True),
+        ("-- nothing", False),
+        ("SELECT 1; CREATE TABLE t (a INTEGER)", False),
+        ("CREATE STREAM s (a INTEGER); SELECT 1", False),
+        ("SET VARIABLE v = 1", False),
+    ],
+)
+def test_an_application_that_only_reads_is_told(text: str, is_told: bool) -> None:
+    Path("reads.cql").write_text(text)
+    done = call("run", "reads.cql")
+    assert 0 == done.exit_code, done.output
+    assert ("warning: reads.cql only reads" in done.stderr) == is_told
+    assert ("hint: CREATE CONTINUOUS QUERY" in done.stderr) == is_told
+
+
+@pytest.mark.usefixtures("here")
 def test_error_has_its_place_and_leaves_nothing() -> None:
     Path("app.cql").write_text(APPLICATION + "CREATE CONTINUOUS QUERY q AS SELECT kk FROM s [NOW];")
     done = run()

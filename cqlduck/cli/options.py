@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import duckdb
 import typer
 
+from cqlduck.application import only_reads
 from cqlduck.connection import Connection
 from cqlduck.errors import DatabaseError, Error
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.settings import IN_WORDS, of_text
 from cqlduck.state.claims import refuse_open_here
-from cqlduck.state.connection import is_locked
+from cqlduck.state.connection import is_locked, unopened
 
 Setting = Annotated[
     list[str] | None,
@@ -88,10 +89,20 @@ def closed(database: Path) -> Path:
                 f"the database {database} is in use by another process",
                 hint="stop that process first; it can write a copy with Connection.snapshot()",
             ) from error
-        raise DatabaseError(
-            f"the database {database} cannot be opened: {str(error).splitlines()[0]}"
-        ) from error
+        raise unopened(error, os.fspath(database)) from error
     return database
+
+
+def warn_of_reads(application: Path, text: str) -> None:
+    """Say so if an application only reads: its rows go nowhere."""
+    if only_reads(text):
+        typer.echo(
+            f"{typer.style('warning:', fg='yellow', bold=True)} {application} only reads, and the "
+            "rows that it reads are not shown\n"
+            "hint: CREATE CONTINUOUS QUERY name AS SELECT … has its answer shown and kept up to "
+            "date; cqlduck shell DATABASE -c 'SELECT …' reads once",
+            err=True,
+        )
 
 
 def refuse_without_zone(con: Connection) -> None:

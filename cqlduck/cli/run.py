@@ -10,7 +10,7 @@ import typer
 
 from cqlduck import application as applications
 from cqlduck import display
-from cqlduck.cli.options import DropZone, Setting, chosen, refuse_without_zone
+from cqlduck.cli.options import DropZone, Setting, chosen, refuse_without_zone, warn_of_reads
 from cqlduck.connection import connect
 from cqlduck.errors import Error
 from cqlduck.failures import has_failed
@@ -75,6 +75,7 @@ def run(
         connect(database or ":memory:", progress=False, **settings) as con,
     ):
         applications.go_on(con, application, text)
+        warn_of_reads(application, text)
         refuse_without_zone(con)
         counting = con.profile() if profile else contextlib.nullcontext()
         with counting as counted, display.Display(con, out) as shown:

@@ -11,7 +11,14 @@ import typer
 
 from cqlduck import application as applications
 from cqlduck import display
-from cqlduck.cli.options import DropZone, Setting, chosen, closed, refuse_without_zone
+from cqlduck.cli.options import (
+    DropZone,
+    Setting,
+    chosen,
+    closed,
+    refuse_without_zone,
+    warn_of_reads,
+)
 from cqlduck.connection import Connection, connect
 from cqlduck.errors import Error, how_to_install
 
@@ -90,6 +97,7 @@ def _opened(
     text = applications.read(file)
     with connect(database or ":memory:", progress=False, **settings) as con:
         applications.go_on(con, file, text)
+        warn_of_reads(file, text)
         refuse_without_zone(con)
         yield con
 
