@@ -114,7 +114,7 @@ SELECT
 FROM cql_state.inputs AS i
 WHERE i.kind = 'relation' AND i.family IS NULL
 ORDER BY i.position;
-COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and the numbers of insertions and deletions. query is the query that REFRESH RELATION runs. first_element and last_element are the instants of the first and last elements that have one.';
+COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and the number of its elements, which are insertions and deletions, and count without an effect too. query is the query that REFRESH RELATION runs. first_element and last_element are the instants of the first and last elements that have one. waiting_for says why following its folder waits.';
 
 CREATE OR REPLACE VIEW cql.queries WITH (DEFER_BINDING) AS
 SELECT

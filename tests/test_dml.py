@@ -93,6 +93,28 @@ def test_a_deletion_that_was_wrong_takes_nothing_later(con: cqlduck.Connection) 
     assert [("r", "retracts what is not there", 1, "{'v': 2}")] == late(con)
 
 
+def test_an_element_without_an_effect_counts_for_the_instant_of_the_next() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (v INTEGER); CREATE CONTINUOUS QUERY q AS SELECT v FROM r")
+        con.append("r", [(1,)], at=4)
+        con.retract("r", [(2,)], at=20)
+        con.execute("INSERT INTO r VALUES (3)")
+        con.advance(30)
+        assert [(1, 4, 1), (3, 20, 1)] == con.changes("q").fetchall()
+
+
+def test_the_comment_of_relations_tells_what_elements_are() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (v INTEGER); INSERT INTO r VALUES (1); DELETE FROM r")
+        con.retract("r", [(2,)])
+        assert [(3,)] == con.sql("SELECT elements FROM cql.relations").fetchall()
+        ((comment,),) = con.sql(
+            "SELECT comment FROM duckdb_views() WHERE schema_name = 'cql' "
+            "AND view_name = 'relations'"
+        ).fetchall()
+    assert "the number of its elements, which are insertions and deletions" in comment
+
+
 def test_strict_stops_a_statement_over_what_has_no_effect() -> None:
     with cqlduck.connect(strict=True) as con:
         con.execute("CREATE RELATION r (k INTEGER PRIMARY KEY, v INTEGER)")

@@ -311,8 +311,9 @@ class Engine(Opening):
     def next_raw_time(self, thing: Input) -> RawTime:
         """Return the raw time that a change without one gets.
 
-        That is the first instant after the input's heartbeat, or that of its latest pending element
-        if later. Before either a relation changes at the beginning of time, a stream by the clock.
+        That is the first instant after the input's heartbeat, or that of its latest element, with
+        an effect or without, if later. Before either a relation changes at the beginning of time,
+        a stream by the clock.
         """
         known = [self.clock.granularity * (i + (k == "heartbeat"))
                  for k, i in (("heartbeat", thing.heartbeat), ("last", thing.last_instant))

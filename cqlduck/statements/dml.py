@@ -3,9 +3,9 @@
 The statement runs, unchanged, on a temporary table of the same name: empty for a plain INSERT,
 otherwise with the relation's content including pending elements. The other relations that it reads
 include their pending elements too. The difference between before and after becomes elements at the
-first instant after the input's heartbeat, or at that of its latest pending element if that is
-later; the rows of a stream with TIMESTAMP BY have their own. A relation that has neither a
-heartbeat nor an element with an instant changes at the beginning of time.
+first instant after the input's heartbeat, or at that of its latest element, with an effect or
+without, if that is later; the rows of a stream with TIMESTAMP BY have their own. A relation that
+has neither a heartbeat nor an element with an instant changes at the beginning of time.
 
 Elements of that instant that have no effect on the content that a statement reads have none later
 either: they are recorded, and are no longer pending (`relations.leave_effective`).
