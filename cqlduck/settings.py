@@ -145,9 +145,17 @@ class Settings:
         return None if self.drop_zone is None else Path(self.drop_zone)
 
 
-def of_text(text: str) -> bool | str:
-    """Return the value of a setting that is written as text: true and false are those of Python."""
-    return _WORDS.get(text.strip().lower(), text)
+def of_text(name: str, text: str) -> bool | str:
+    """Return the value of a setting that is written as text: its words in capitals or not.
+
+    Args:
+        name: The setting.
+        text: Its value; true and false are those of Python.
+    """
+    word = text.strip().lower()
+    if word in WORDS.get(name, ()) or (name == "standing" and word == UNBOUNDED):
+        return word
+    return _BOOLEANS.get(word, text)
 
 
 def changed(now: Mapping[str, object], texts: Mapping[str, str | None]) -> dict[str, object]:
@@ -161,7 +169,8 @@ def changed(now: Mapping[str, object], texts: Mapping[str, str | None]) -> dict[
         Error: A value that the setting cannot have; the hint says what it can.
     """
     given = {
-        name: _DEFAULTS[name] if text is None else of_text(text) for name, text in texts.items()
+        name: _DEFAULTS[name] if text is None else of_text(name, text)
+        for name, text in texts.items()
     }
     return Settings(**{**now, **given}).of_connection  # type: ignore[arg-type]
 
@@ -245,7 +254,7 @@ IN_WORDS = tuple(
 _DEFAULTS = Settings().of_connection
 """The settings of a connection that says nothing."""
 
-_WORDS: Mapping[str, bool] = {"true": True, "false": False}
+_BOOLEANS: Mapping[str, bool] = {"true": True, "false": False}
 
 
 def keywords_of_settings(function: Callable[P, R]) -> Callable[P, R]:

@@ -215,6 +215,7 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("run app.cql", "the application reads from folders (s)"),
         ("run app.cql --drop-zone none", "there is no drop zone none"),
         ("run app.cql --set speed=1", "there is no setting speed on the command line"),
+        ("run app.cql --set Speed=1", "there is no setting Speed on the command line"),
         ("run app.cql --set history", "history has no value"),
         ("check foreign.duckdb", "foreign.duckdb is a database that cqlduck has not made"),
         ("explain -d foreign.duckdb q", "foreign.duckdb is a database that cqlduck has not made"),
@@ -268,6 +269,16 @@ def test_commands_say_the_same_of_a_file_that_cannot_be_opened(is_whole: bool) -
     assert [one.exit_code for one in said] == [1, 1, 1]
     assert len({one.stderr for one in said}) == 1
     assert "\nhint: " in said[0].stderr
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "setting", ["Sharing=False", "STRICT=true", "unbounded=Allow", "Window_Edge=CLOSED"]
+)
+def test_settings_are_written_in_capitals_or_not(setting: str) -> None:
+    Path("one.cql").write_text("CREATE STREAM s (k INTEGER);")
+    done = call("run", "one.cql", "--set", setting)
+    assert 0 == done.exit_code, done.output
 
 
 @pytest.mark.usefixtures("here")

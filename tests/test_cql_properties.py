@@ -139,6 +139,19 @@ def test_settings_are_set_as_their_statement_says(con: cqlduck.Connection, name:
     assert text == value(con, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "value"),
+    [("unbounded", "Refuse", "refuse"), ("standing", "UNBOUNDED", "unbounded"),
+     ("sharing", "False", "false"), ("strict", "TRUE", "true")],
+)  # fmt: skip
+def test_the_words_of_settings_are_written_in_capitals_or_not(
+    con: cqlduck.Connection, name: str, written: str, value: str
+) -> None:
+    con.execute(f"UPDATE cql.properties SET value = '{written}' WHERE name = '{name}'")
+    found = f"SELECT value FROM cql.properties WHERE name = '{name}' AND owner IS NULL"
+    assert [(value,)] == con.sql(found).fetchall()
+
+
 def test_a_query_is_paused_and_goes_on(con: cqlduck.Connection) -> None:
     con.execute("UPDATE cql.properties SET value = false WHERE name = 'active' AND owner = 'q'")
     assert ("inactive", "active") == tuple(con.queries[name].state for name in "qp")

@@ -174,6 +174,28 @@ def test_keep_bounds_the_changes_of_one_query(con):
 
 
 @pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ("KEEP = 5, Sharing = False", "keep = 5, sharing = false"),
+        ("Keep = Unbounded, READ = Later", "keep = unbounded, read = later"),
+        ("WEIGHT = 2, SHARING = 'TRUE'", "weight = 2, sharing = true"),
+        ("Sharing = DEFAULT", "sharing = default"),
+    ],
+)
+def test_options_are_written_in_capitals_or_not(options: str, same: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(INPUTS)
+        found = []
+        for name, written in (("p", options), ("q", same)):
+            query = f"CREATE CONTINUOUS QUERY {name} WITH ({written}) AS SELECT a FROM s [ROWS 1]"
+            con.execute(query)
+            con.execute(f"ALTER CONTINUOUS QUERY {name} SET ({written})")
+            values = f"SELECT name, value FROM cql.properties WHERE owner = '{name}' ORDER BY ALL"
+            found.append(con.sql(values).fetchall())
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
     ("statement", "kind"),
     [
         ("ALTER CONTINUOUS QUERY q SET (history = true)", cqlduck.BindError),

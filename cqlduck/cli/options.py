@@ -38,15 +38,16 @@ def chosen(given: Sequence[str]) -> dict[str, Any]:
     """
     settings: dict[str, Any] = {}
     for pair in given:
-        name, equals, value = pair.partition("=")
+        written, equals, value = pair.partition("=")
+        name = written.strip().lower()
         if name not in IN_WORDS:
             raise Error(
-                f"there is no setting {name} on the command line",
+                f"there is no setting {written} on the command line",
                 hint=suggestion(name, IN_WORDS, "NAME=VALUE, of"),
             )
         if not equals:
             raise Error(f"{name} has no value", hint=f"write --set {name}=VALUE")
-        settings[name] = of_text(value)
+        settings[name] = of_text(name, value)
     return settings
 
 
