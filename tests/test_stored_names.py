@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import cqlduck
+from cqlduck.engine import opening
+from cqlduck.registration import queries
 from cqlduck.rewrite.text import columns
 from cqlduck.rewrite.text.names import RESERVED, STORED
 
@@ -114,3 +116,29 @@ def test_a_file_that_has_such_a_column_is_opened_with_a_warning(
     with pytest.warns(RuntimeWarning, match="the relation r has the column _cql_rowid") as caught:
         cqlduck.connect(path).close()
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "body", ["SELECT _cql_t.a FROM s [ROWS 2] AS _cql_t", "SELECT a AS _cql_x FROM s [ROWS 2]"]
+)
+def test_a_query_of_an_older_version_is_registered_anew_with_its_own_text(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "old.duckdb"
+    with monkeypatch.context() as older, cqlduck.connect(file) as con:
+        older.setattr(queries, "refuse_ours", lambda body: None)
+        older.setattr(opening, "OURS", "none of ours")
+        con.execute(f"CREATE STREAM s (a INTEGER); CREATE CONTINUOUS QUERY q AS {body}")
+        con.append("s", [(1,)], at=1)
+        con.advance(2)
+    anew = f"CREATE OR REPLACE CONTINUOUS QUERY q WITH (weight = 2) AS {body} -- as it was"
+    with cqlduck.connect(file) as con:
+        con.execute(f"EXPLAIN {anew}")
+        con.execute(anew)
+        con.execute(f"CREATE CONTINUOUS QUERY IF NOT EXISTS q AS {body}")
+        assert con.table("q").fetchall() == [(1,)]
+        for other in (f"{body} WHERE a > 1", body.replace("_cql_", "_cql_y")):
+            with pytest.raises(cqlduck.BindError, match="is a reserved name"):
+                con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY q AS {other}")
+        with pytest.raises(cqlduck.BindError, match="is a reserved name"):
+            con.execute(f"CREATE CONTINUOUS QUERY other AS {body}")

@@ -11,6 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
 from cqlduck.rewrite.text.names import OURS, is_reserved, of_ours
+from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection, plans, records, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import WAITS, Query
@@ -63,9 +64,14 @@ class Opening(CatchingUp):
         compiled = self.compiler.compile(self.catalogue, name, body)
         for column in compiled.columns:
             # a macro may have called it so
-            if column.name.lower().startswith(OURS):
+            if column.name.lower().startswith(OURS) and not self.has_text(name, body):
                 raise of_ours(column.name).at(body, 0)
         return compiled
+
+    def has_text(self, name: str, body: str) -> bool:
+        """Return whether a query has a text already, which another version may have accepted."""
+        query = self.catalogue.queries.get(name.lower())
+        return query is not None and has_same_words(query.body, body)
 
     def recompile(self, query: Query) -> Compiled:
         """Compile a query that is registered, with the macros as they were then.

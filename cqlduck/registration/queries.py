@@ -45,7 +45,8 @@ def create(engine: Engine, statement: CreateQuery) -> None:
     with engine.changing():
         engine.shareable.registering = statement.name
         refuse_name(statement.name)
-        refuse_ours(statement.body)
+        if not engine.has_text(statement.name, statement.body):
+            refuse_ours(statement.body)
         system.prepare(engine, statement.body)
         refuse_other(engine, statement)
         old = engine.catalogue.queries.get(statement.name.lower())
