@@ -5,7 +5,8 @@
 Queries that differ in the lengths of their windows are one plan, which joins V with the lengths by
 w (docs/sharing.md). A tuple enters once for each w at its timestamp, and leaves at t+w+1
 (half-open: t+w): so what leaves in a tick is, for each w, a range of the stream's store, its stub.
-One join with the lengths reads all of these.
+Of the instants in the store, each of which has many tuples, it is found which w each has left, so
+that one join by instant reads all of these ranges.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.relalg.product import joined
 
-_WIDTH = "_cql_w"
-"""What a length is called among those that there are."""
+_WIDTH, _DUE = "_cql_w", "_cql_due"
+"""What a length is called among those that there are, and an instant of a stream beside it."""
 
 
 class VaryingStub(Operator[VaryingWindow]):
@@ -70,24 +71,30 @@ class VaryingStub(Operator[VaryingWindow]):
     def _entering(self) -> Rows:
         """Return the elements that enter in the tick, once for each length."""
         rows = self.writer.rows(self.node.input, parameter("t0"), parameter("t1"))
-        return self._each(rows, ())
+        return self._each(rows, self._lengths())
 
     def _leaving(self) -> Rows:
         """Return the elements that leave in the tick, with the length of the window."""
-        within = after(column(TS), self._left("t0")), until(column(TS), self._left("t1"))
-        return self._each(self._reached("t1"), within)
+        rows = self._reached("t1")
+        each = rows.select([named(column(TS), _DUE)], group=[column(TS)], alias="reached")
+        instants = Rows.given(each, [_DUE], "instants")
+        left = after(column(_DUE), self._left("t0")), until(column(_DUE), self._left("t1"))
+        both = {"instant": instants, "length": self._lengths()}
+        due = joined(both, [column(_WIDTH), column(_DUE)], left)
+        return self._each(rows, due, [exp.EQ(this=column(TS), expression=column(_DUE))])
 
     def _between(self, left: str, entered: str) -> Rows:
         """Return the elements that have entered by one end of the tick, not left by the other."""
-        return self._each(self._reached(entered), [after(column(TS), self._left(left))])
+        stay = after(column(TS), self._left(left))
+        return self._each(self._reached(entered), self._lengths(), [stay])
 
     def _reached(self, bound: str) -> Rows:
         """Return the elements up to one end of the tick that the longest window reaches."""
         low = add(parameter("t0"), -self.node.reach)
         return self.writer.rows(self.node.input, low, parameter(bound), span=self.node.reach)
 
-    def _each(self, rows: Rows, conditions: Sequence[exp.Expr]) -> Rows:
-        """Return rows, once for each length for which conditions hold, with the length."""
+    def _lengths(self) -> Rows:
+        """Return the lengths that there are."""
         node = self.node
         distinct = (
             exp.select(named(column(node.column), _WIDTH))
@@ -98,6 +105,11 @@ class VaryingStub(Operator[VaryingWindow]):
         if node.half_open:
             # what would leave when it enters is never there
             lengths = lengths.where(exp.GT(this=column(_WIDTH), expression=exp.Literal.number(0)))
+        return lengths
+
+    def _each(self, rows: Rows, lengths: Rows, conditions: Sequence[exp.Expr] = ()) -> Rows:
+        """Return rows, once for each length for which conditions hold, with the length."""
+        node = self.node
         shown = [*references(node.input.columns), named(column(_WIDTH), node.name)]
         listed = [*shown, column(TS), column(WEIGHT)]
         return joined({"element": rows, "length": lengths}, listed, conditions)

@@ -33,12 +33,23 @@
 --   elements: $t0 - 3 with 4
 --   elements: without element._ts <= $t1
 --   elements: element._ts <= $t1 -> element._ts < $t1
+--   elements: without _ts > $t0 - 3
+--   elements: _ts > $t0 - 3 -> _ts >= $t0 - 3
+--   elements: $t0 - 3 with 4 2
+--   elements: without _ts <= $t1
+--   elements: _ts <= $t1 -> _ts < $t1
 --   lives: without element._ts > $t0 - 3
 --   lives: element._ts > $t0 - 3 -> element._ts >= $t0 - 3
 --   lives: $t0 - 3 with 4
 --   lives: without element._ts <= $t1
 --   lives: element._ts <= $t1 -> element._ts < $t1
 --   lives: element._ts <= $t1 with $t0
+--   lives: without _ts > $t0 - 3
+--   lives: _ts > $t0 - 3 -> _ts >= $t0 - 3
+--   lives: $t0 - 3 with 4 2
+--   lives: without _ts <= $t1
+--   lives: _ts <= $t1 -> _ts < $t1
+--   lives: _ts <= $t1 with $t0
 --   standing: without element._ts > $t0 - 3
 --   standing: element._ts > $t0 - 3 -> element._ts >= $t0 - 3
 --   standing: $t0 - 3 with 4
@@ -55,9 +66,12 @@ CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
 UNION ALL
 SELECT element.k, length._cql_w AS width, element._ts + length._cql_w + 1 AS _ts,
   -element._weight AS _weight FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
-WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts > $t0 - length._cql_w - 1
-  AND element._ts <= $t1 - length._cql_w - 1;
+CROSS JOIN (
+  SELECT length._cql_w, instant._cql_due
+  FROM (SELECT _ts AS _cql_due FROM s WHERE _ts > $t0 - 3 AND _ts <= $t1 GROUP BY _ts) AS instant
+  CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+  WHERE instant._cql_due > $t0 - length._cql_w - 1 AND instant._cql_due <= $t1 - length._cql_w - 1
+) AS length WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts = length._cql_due;
 -- lives
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
   element._ts + length._cql_w + 1 AS _cql_leave, element._weight FROM delta_s AS element
@@ -65,9 +79,13 @@ CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
 UNION ALL
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
   element._ts + length._cql_w + 1 AS _cql_leave, element._weight FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
-WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts > $t0 - length._cql_w - 1
-  AND element._ts <= $t1 - length._cql_w - 1 AND element._ts <= $t0;
+CROSS JOIN (
+  SELECT length._cql_w, instant._cql_due
+  FROM (SELECT _ts AS _cql_due FROM s WHERE _ts > $t0 - 3 AND _ts <= $t1 GROUP BY _ts) AS instant
+  CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+  WHERE instant._cql_due > $t0 - length._cql_w - 1 AND instant._cql_due <= $t1 - length._cql_w - 1
+) AS length WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts = length._cql_due
+  AND element._ts <= $t0;
 -- standing
 SELECT element.k, length._cql_w AS width, element._ts AS _cql_enter,
   element._ts + length._cql_w + 1 AS _cql_leave, element._weight FROM s AS element
@@ -107,6 +125,11 @@ WHERE element._ts > $t0 - 3 AND element._ts <= $t1 AND element._ts > $t0 - lengt
 --   elements: $t0 - 5 with 6
 --   elements: without element._ts <= $t1
 --   elements: element._ts <= $t1 -> element._ts < $t1
+--   elements: without _ts > $t0 - 5
+--   elements: _ts > $t0 - 5 -> _ts >= $t0 - 5
+--   elements: $t0 - 5 with 6 2
+--   elements: without _ts <= $t1
+--   elements: _ts <= $t1 -> _ts < $t1
 ----
 -- elements
 SELECT element.k, length._cql_w AS width, element._ts, element._weight FROM delta_s AS element
@@ -115,6 +138,10 @@ UNION ALL
 SELECT
   element.k, length._cql_w AS width, element._ts + length._cql_w AS _ts, -element._weight AS _weight
 FROM s AS element
-CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
-WHERE length._cql_w > 0 AND element._ts > $t0 - 5 AND element._ts <= $t1
-  AND element._ts > $t0 - length._cql_w AND element._ts <= $t1 - length._cql_w;
+CROSS JOIN (
+  SELECT length._cql_w, instant._cql_due
+  FROM (SELECT _ts AS _cql_due FROM s WHERE _ts > $t0 - 5 AND _ts <= $t1 GROUP BY _ts) AS instant
+  CROSS JOIN (SELECT DISTINCT w AS _cql_w FROM cql_state.l) AS length
+  WHERE length._cql_w > 0 AND instant._cql_due > $t0 - length._cql_w
+    AND instant._cql_due <= $t1 - length._cql_w
+) AS length WHERE element._ts > $t0 - 5 AND element._ts <= $t1 AND element._ts = length._cql_due;
