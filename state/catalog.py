@@ -75,6 +75,17 @@ class Reading:
         else:
             self.members.setdefault(query.family, []).append(query)
 
+    def forget(self, member: Query) -> None:
+        """Forget a member of a family that nobody reads."""
+        assert member.family is not None
+        # who goes through them removes them one by one
+        rest = [one for one in self.members[member.family] if one is not member]
+        self.members[member.family] = rest
+        known: tuple[dict[str, Any], ...]
+        known = self.inputs, self.holding, self.below, self.stopped, self.amending
+        for facts in known:
+            facts.pop(member.name, None)
+
 
 # of all that is registered, in each registration: no function of ours is called for one of them
 _position: Callable[[Input | Query], int] = attrgetter("position")
@@ -124,14 +135,19 @@ class Catalogue:
         self._forget_readings()
 
     def _forget_readings(self) -> None:
-        for known in ("reading", "running"):
+        for known in ("reading", "running", "_last"):
             self.__dict__.pop(known, None)
 
     def add(self, thing: Input | Query) -> None:
         """Add what has been registered; what a query reads is there already."""
         self._among(thing)[thing.name.lower()] = thing
+        if "_last" in self.__dict__:
+            position, number = self._last
+            last = max(position, thing.position), max(number, thing.number)
+            self.__dict__["_last"] = last
         if isinstance(thing, Query):
-            self.__dict__.pop("running", None)
+            if thing.family is None:
+                self.__dict__.pop("running", None)
             if "reading" in self.__dict__:
                 self.reading.add(self, thing)
 
@@ -149,21 +165,30 @@ class Catalogue:
     @property
     def next_number(self) -> int:
         """A number that no input or query has."""
-        return 1 + max(map(_number, self._all()), default=0)
+        return 1 + self._last[1]
 
     @property
     def next_position(self) -> int:
         """The position behind all inputs and queries."""
-        return 1 + max(map(_position, self._all()), default=0)
+        return 1 + self._last[0]
 
-    def _all(self) -> Iterator[Input | Query]:
+    @functools.cached_property
+    def _last(self) -> tuple[int, int]:
+        """The greatest position and the greatest number of all inputs and queries."""
         known = (self.inputs, self.constants, self.queries, self.families)
-        return chain.from_iterable(one.values() for one in known)
+        there = list(chain.from_iterable(one.values() for one in known))
+        return max(map(_position, there), default=0), max(map(_number, there), default=0)
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""
         self._among(thing).pop(thing.name.lower(), None)
-        self._forget_readings()
+        is_member = isinstance(thing, Query) and thing.family is not None
+        if is_member and "reading" in self.__dict__ and not self.readers(thing):
+            # others read what they have read
+            self.__dict__.pop("_last", None)
+            self.reading.forget(thing)
+        else:
+            self._forget_readings()
 
     @functools.cached_property
     def reading(self) -> Reading:

@@ -88,7 +88,8 @@ class Condensed(Disposable[Instant]):
     @property
     def bases(self) -> Sequence[Query]:
         """The queries that have a base."""
-        return [query for query in self.catalogue.queries.values() if query.name in self.kept]
+        known = (self.catalogue.queries.get(name.lower()) for name in self.kept)
+        return sorted((one for one in known if one is not None), key=lambda one: one.position)
 
     def _read(self) -> Iterator[Query]:
         """Yield the queries that yield a relation which another query reads."""

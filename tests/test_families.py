@@ -8,6 +8,7 @@ same answer in both.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import random
 import re
@@ -382,6 +383,7 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
                 text = text.replace("[RANGE 4 SLIDE 2]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
                 text = text.replace("[TUMBLE 2]", "[TUMBLE 2 SECONDS]")
             pair.execute(text)
+        assert_who_reads_whom_is_known(pair.both[0])
         instant += rnd.choice([1, 1, 1, 2, 3])
         for at in range(instant, instant + rnd.choice([1, 2, 4])):
             for name in ("s", "u", "r"):
@@ -408,6 +410,19 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
     assert not [name for name in tables if "cql_constants" in name or "cql_family" in name]
     for con in pair.both:
         con.close()
+
+
+def assert_who_reads_whom_is_known(con: cqlduck.Connection) -> None:
+    """What registrations and drops have added and removed is what there is."""
+    known = con.engine.catalogue
+    fresh = dataclasses.replace(known)
+    assert (known.next_position, known.next_number) == (fresh.next_position, fresh.next_number)
+    assert [q.name for q in known.running] == [q.name for q in fresh.running]
+    for fact in dataclasses.fields(known.reading):
+        both = [getattr(one.reading, fact.name).items() for one in (known, fresh)]
+        # of a family that takes its first member there is a list without members
+        now, anew = ({name: value for name, value in items if value} for items in both)
+        assert now == anew, fact.name
 
 
 def told(con: cqlduck.Connection) -> dict[str, Any]:

@@ -270,7 +270,12 @@ def register(engine: Engine, family: Query, member: Query) -> None:
     families.follow(family, member)
     catalog_rows.insert(engine.database, member)
     answers.create_member(engine.database, engine.clock, member)
-    bound_history(engine, family)
+    if len(engine.catalogue.members_of(family)) == 1:
+        bound_history(engine, family)
+    else:
+        # without a look at the others, of which there may be thousands
+        family.weight += member.weight
+        family.keep = longest(engine, [family.keep, member.keep])
     engine.recount()
 
 
