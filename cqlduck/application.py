@@ -74,7 +74,7 @@ def read(application: Path) -> str:
     except UnicodeDecodeError as error:
         raise Error(
             f"{application} is not UTF-8: {error}",
-            hint="an application is a file of CQL; a database of DuckDB it is none either",
+            hint="an application is a file of CQL; this is not one, nor a database of DuckDB",
         ) from None
     except OSError as error:
         raise Error(f"{application} cannot be read: {error.strerror}") from error

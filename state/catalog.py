@@ -7,7 +7,7 @@ engine loads all again.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from itertools import chain
@@ -176,14 +176,14 @@ class Catalogue:
     def _last(self) -> tuple[int, int]:
         """The greatest position and the greatest number of all inputs and queries."""
         known = (self.inputs, self.constants, self.queries, self.families)
-        there = list(chain.from_iterable(one.values() for one in known))
+        there: list[Input | Query] = list(chain.from_iterable(one.values() for one in known))
         return max(map(_position, there), default=0), max(map(_number, there), default=0)
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""
         self._among(thing).pop(thing.name.lower(), None)
-        is_member = isinstance(thing, Query) and thing.family is not None
-        if is_member and "reading" in self.__dict__ and not self.readers(thing):
+        is_known = "reading" in self.__dict__ and not self.readers(thing)
+        if is_known and isinstance(thing, Query) and thing.family is not None:
             # others read what they have read
             self.__dict__.pop("_last", None)
             self.reading.forget(thing)

@@ -108,6 +108,7 @@ FAMILIES = "test_families.py::test_"
 MERGING = "test_merging.py::test_"
 DEFERRED = "test_deferred.py::test_"
 WIDENING = "test_widening.py::test_"
+NARROWING = "test_narrowing.py::test_"
 
 ANEW = "test_answers_anew.py::test_"
 ANSWERING = "test_answering.py::test_"
@@ -471,6 +472,22 @@ MUTANTS: tuple[Mutant, ...] = (
          "both = [c for means, c in first.items() if means in second]",
          "both = [*first.values()]",
          WIDENING + "the_text_of_both_has_the_columns_of_the_first_one_first"),
+    ),
+    *_of(
+        "cqlduck/registration/narrowing.py",
+        ("a family ends though its members need a plan each",
+         "if not shared or shared not in asked or", "if not shared or",
+         NARROWING + "a_family_stays_if_no_member_shows_all_that_the_others_show"),
+        ("a family stays wide",
+         "            yield family", "            return",
+         NARROWING + "a_family_ends_that_shows_more_than_its_members"),
+    ),
+    *_of(
+        "cqlduck/engine/engine.py",
+        ("the buffer does not know of a log that a query goes on with",
+         "            self.output_buffer.store(query)\n            self.condensed",
+         "            self.condensed",
+         NARROWING + "history_of_who_has_left_a_family_has_no_hole"),
     ),
     *_of(
         "cqlduck/registration/widening.py",

@@ -8,7 +8,7 @@ import pytest
 from counts import fewer_in_ci
 from stops import Stopped, Stops
 from test_merging import families_of
-from test_widening import GROUPS, SCRIPT, register, run, told
+from test_widening import GROUPS, SCRIPT, explained, register, run, told
 
 import cqlduck
 
@@ -64,6 +64,11 @@ def test_a_family_stays_whose_members_cannot_leave_are_pinned_or_stand_still() -
         run(con, 20)
         assert families_of(con) == {"q1": "_cql_family_1"}
         assert len(con.table("q1").fetchall()) >= len(before)
+        said = con.explain("q1").splitlines()
+        assert said[0].startswith(
+            "-- q1 is computed by _cql_family_1, which the others have left; it"
+        )
+        assert "it shows more than is asked of it: q1 cannot leave its family" in said[1]
     with cqlduck.connect() as con:
         con.execute(SCRIPT)
         register(con, *NARROWED[0][0])
@@ -74,6 +79,62 @@ def test_a_family_stays_whose_members_cannot_leave_are_pinned_or_stand_still() -
         con.execute("ALTER CONTINUOUS QUERY q1 ACTIVATE")
         con.advance(30)
         assert families_of(con) == {"q1": None}
+
+
+def test_a_family_stays_if_no_member_shows_all_that_the_others_show() -> None:
+    """Apart they would need a plan each."""
+    part = "SELECT v FROM s [RANGE 3] WHERE v > 0 AND k = {}"
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        register(con, "SELECT v, k FROM s [RANGE 3]", *map(part.format, range(3)))
+        run(con)
+        con.execute("DROP CONTINUOUS QUERY q0")
+        run(con, 20)
+        assert set(families_of(con).values()) == {"_cql_family_1"}
+        con.execute("DROP CONTINUOUS QUERY q1; DROP CONTINUOUS QUERY q2")
+        con.advance(30)
+        assert families_of(con) == {"q3": None}
+
+
+def test_many_parts_of_one_query_are_a_family_of_their_own() -> None:
+    """With each that a wide family takes it is compiled anew."""
+    part = "SELECT v FROM s [RANGE 3] WHERE v > 0 AND k = {}"
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        families = register(con, "SELECT v, k FROM s [RANGE 3]", *map(part.format, range(12)))
+        # it has v > 0 and seven values of k
+        assert families == 8 * ["_cql_family_1"] + 5 * ["_cql_family_2"]
+        text = explained(con, f"EXPLAIN CREATE CONTINUOUS QUERY z AS {part.format(77)} AND d > 1")
+        assert "_cql_family_1 would have more than 8 conditions" in text
+
+
+def test_what_was_pinned_lets_a_family_end() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCRIPT)
+        register(con, *NARROWED[0][0])
+        con.pin("stages", "whole", "q1")
+        con.execute("DROP CONTINUOUS QUERY q0")
+        run(con)
+        assert families_of(con) == {"q1": "_cql_family_1"}
+        con.pin("stages", None, "q1")
+        run(con, 20)
+        assert families_of(con) == {"q1": None}
+
+
+@pytest.mark.parametrize("edge", ["closed", "half_open"])
+def test_history_of_who_has_left_a_family_has_no_hole(edge: str) -> None:
+    """In memory its log is a table, which history bounds as it bounds what lies in the buffer."""
+    with cqlduck.connect(history="3", window_edge=edge) as con:
+        con.execute(SCRIPT)
+        register(con, "SELECT Rstream(v) FROM s [RANGE 2]",
+                 "SELECT Rstream(k) FROM s [RANGE 2] WHERE k = 1")  # fmt: skip
+        run(con)
+        con.execute("DROP CONTINUOUS QUERY q0")
+        run(con, 10)
+        begin = con.engine.query("q1").history_from
+        instants = {row[1] for row in con.changes("q1").fetchall()}
+        assert instants
+        assert min(instants) > begin
 
 
 def test_narrowing_that_stops_at_any_statement_is_undone(tmp_path: Path) -> None:

@@ -317,6 +317,8 @@ class Core:
             if isinstance(found, Query) and found.family is not None:
                 owner = found.family
         self.streamon.pin(point, option, owner)
+        # what was pinned may be merged from now on
+        self.shareable.meetings = None
 
     def query(self, name: str) -> Query:
         """Return a continuous query.

@@ -236,6 +236,8 @@ class Engine(Opening):
         synopses.create(base, query.name, compiled)
         answers.create(base, self.clock, query, compiled.answer, has_log=has_log)
         if has_log:
+            # it may have elements, which history forgets too
+            self.output_buffer.store(query)
             self.condensed.renew(query)
         for read in self.condensed.read_by(query):
             self.condensed.create(read)
@@ -280,7 +282,13 @@ class Engine(Opening):
         )
         both = "\n\n".join(filter(None, said))
         plan = self.compiled[query.planned_by].explain(forms, both)
-        return plan if planned is query else f"{families.said(self.catalogue, query)}\n\n{plan}"
+        if planned is query:
+            return plan
+        wide = self.shareable.unmerged.get((planned.number, planned.number))
+        known = families.said(self.catalogue, query)
+        if wide is not None:
+            known += f"\n--   it shows more than is asked of it: {wide}"
+        return f"{known}\n\n{plan}"
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ leaves, the family goes on with tuples that nobody asks for:
     family   {v | s}              all:    π_v(family)          big: π_v(σ_{v > 100}(family))
     all is dropped: big alone would have the tuples over 100 only
 
-Then all members leave it for plans of their own, between two ticks, and meet again in a narrower
-family if they show something of the same (`merging`).
+Then all members leave it for plans of their own, between two ticks, if one of them shows all that
+the others show: they meet again in a family that is as wide as that one (`merging`). Without such a
+one they would need a plan each, which costs more than what nobody asks for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from cqlduck.state import machine
 from cqlduck.state.registered import Query
 
 log = logging.getLogger("cqlduck")
+
+
+MAX_MEMBERS = 16
+"""How many members leave a family at most: each is compiled, and no tick is to wait long."""
 
 
 def narrow(engine: Engine) -> None:
@@ -47,14 +52,17 @@ def narrow(engine: Engine) -> None:
 
 
 def _wide(engine: Engine) -> Iterator[Query]:
-    """Yield the families of which each member shows the tuples with a condition that all have."""
+    """Yield the families of which no member shows all, but one shows all that any shows."""
     catalogue = engine.catalogue
     for family in catalogue.families.values():
         members = catalogue.members_of(family)
-        if not members or catalogue.constants_of(family) is not None:
+        if not 0 < len(members) <= MAX_MEMBERS or catalogue.constants_of(family) is not None:
             continue
-        shared = set.intersection(*(set(member.selection) for member in members))
+        asked = [set(member.selection) for member in members]
+        shared = set.intersection(*asked)
         stands = any(one.state != "active" for one in (family, *members))
         tried = (family.number, family.number) in engine.shareable.unmerged
-        if shared and not (stands or tried or engine.streamon.executor.pins_of(family.name)):
+        if not shared or shared not in asked or stands or tried:
+            continue
+        if not engine.streamon.executor.pins_of(family.name):
             yield family

@@ -41,6 +41,13 @@ log = logging.getLogger("cqlduck")
 MAX_COLUMNS = 64
 """How many columns a family has at most: with each that it gets it is compiled anew."""
 
+MAX_CONDITIONS = 8
+"""How many conditions of members a family has at most as columns.
+
+More queries that show parts of one other mostly differ in constants: one family of their own is
+cheaper to register and to tick.
+"""
+
 
 @dataclass(frozen=True)
 class Widening:
@@ -190,10 +197,29 @@ def _made(engine: Engine, host: Query, its: Outline, query: Written) -> Founding
     except Error as error:
         log.debug("%s is not widened: %s", host.name, error.message)
         return f"its text means something else beside {host.name}"
+    shown = compiled.outline
     if len(compiled.columns) > MAX_COLUMNS:
         return f"{host.name} would have more than {MAX_COLUMNS} columns"
-    shown = compiled.outline
     fits = shown is not None and _has(shown, its) and _has(shown, query.outline)
     if not fits or compiled.kind != host.kind:
         return f"its text means something else beside {host.name}"
+    if len(_conditions(engine, host, compiled, its, query.outline)) > MAX_CONDITIONS:
+        return f"{host.name} would have more than {MAX_CONDITIONS} conditions"
     return Founding(name, body, compiled, since_of(engine, host), None, None)
+
+
+def _conditions(engine: Engine, host: Query, compiled: Compiled, *shown: Outline) -> set[str]:
+    """Return the conditions that a family would have as columns, by meaning.
+
+    Args:
+        engine: The engine.
+        host: The query or family that becomes a family, or has more columns.
+        compiled: The plan.
+        shown: What the host and another query show.
+    """
+    assert compiled.outline is not None
+    names = (column.name for column in compiled.columns)
+    meanings = dict(zip(names, compiled.outline.columns, strict=True))
+    members = engine.catalogue.members_of(host)
+    found = {meanings[name] for member in members for name in member.selection}
+    return found.union(*(one.conditions for one in shown)) - {*compiled.outline.conditions}
