@@ -55,7 +55,7 @@ def test_all_are_measured_where_the_budget_affords_all() -> None:
 SCRIPT = """
     CREATE STREAM s (k INTEGER, v INTEGER);
     CREATE CONTINUOUS QUERY light AS SELECT k, sum(v) AS v FROM s [RANGE 5] GROUP BY k;
-    CREATE CONTINUOUS QUERY heavy WITH (weight = 4) AS
+    CREATE CONTINUOUS QUERY heavy WITH (weight = 4, sharing = false) AS
         SELECT k, min(v) AS v FROM s [RANGE 5] WHERE k IS NOT NULL GROUP BY k;
 """
 

@@ -29,6 +29,10 @@ class Meeting:
     by_rows: bool = False
 
 
+RETRIED_AFTER = 1_000
+"""How many ticks after the machine lacked something to regroup queries it is tried again."""
+
+
 @dataclass
 class Shareable:
     """What is known of queries that have plans of their own, and of families.
@@ -41,6 +45,8 @@ class Shareable:
         meetings: Which queries can be merged when they are warm; None if not looked at yet.
         unmerged: Of queries that could not be merged, by their numbers: why. Of a family twice: why
             its members did not leave it, though it shows more than they ask for.
+        postponed: Of those of them that only the machine kept apart: from which tick on it is tried
+            again.
         asked: Of queries whose windows have not the same rows yet, by their numbers: for how many
             ticks that is not asked again, and since which.
         numbers: Of families: the numbers of their members, by what these differ in.
@@ -51,10 +57,23 @@ class Shareable:
     registering: str = ""
     meetings: Sequence[Meeting] | None = None
     unmerged: dict[tuple[int, int], str] = field(default_factory=dict)
+    postponed: dict[tuple[int, int], int] = field(default_factory=dict)
     asked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     numbers: dict[str, dict[tuple[tuple[str, ...], Instant | None], int]] = field(
         default_factory=dict
     )
+
+    def postpone(self, pair: tuple[int, int], why: str, tick: int) -> None:
+        """Note that two queries could not be merged now, because the machine lacks something."""
+        self.unmerged[pair] = f"{why}; it is tried again after {RETRIED_AFTER:,} ticks"
+        self.postponed[pair] = tick + RETRIED_AFTER
+
+    def retry(self, tick: int) -> None:
+        """Let those be tried again whose time has come."""
+        for pair in [pair for pair, due in self.postponed.items() if due <= tick]:
+            del self.postponed[pair]
+            self.unmerged.pop(pair, None)
+            self.meetings = None
 
     def undone(self) -> None:
         """Forget which queries and members there are, because a change has been undone.
@@ -67,4 +86,5 @@ class Shareable:
     def forget(self, number: int) -> None:
         """Forget a query, or a family: another one may get its number."""
         self.unmerged = {pair: why for pair, why in self.unmerged.items() if number not in pair}
+        self.postponed = {pair: due for pair, due in self.postponed.items() if number not in pair}
         self.asked = {pair: when for pair, when in self.asked.items() if number not in pair}

@@ -78,7 +78,7 @@ def _try_merge(engine: Engine, query: Query, host: Query) -> None:
         if isinstance(error, DatabaseError) and not machine.is_told(error):
             raise  # an interruption
         # ticks can do without
-        engine.shareable.unmerged[pair] = first_line(error)
+        engine.shareable.postpone(pair, first_line(error), engine.ticks)
         log.warning("%s keeps its own plan beside %s: %s", *names, first_line(error))
     else:
         log.info("%s is computed together with %s from now on", *names)

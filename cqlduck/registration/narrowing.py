@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.errors import DatabaseError, Error, first_line
+from cqlduck.errors import DatabaseError, Error, NotSupportedError, first_line
 from cqlduck.registration import separating
 from cqlduck.state import machine
 from cqlduck.state.registered import Query
@@ -45,8 +45,12 @@ def narrow(engine: Engine) -> None:
         except (duckdb.Error, Error) as error:
             if isinstance(error, DatabaseError) and not machine.is_told(error):
                 raise  # an interruption
-            engine.shareable.unmerged[family.number, family.number] = first_line(error)
-            log.debug("%s stays as wide as it is: %s", family.name, first_line(error))
+            pair, why = (family.number, family.number), first_line(error)
+            if isinstance(error, NotSupportedError):
+                engine.shareable.unmerged[pair] = error.message
+            else:
+                engine.shareable.postpone(pair, why, engine.ticks)
+            log.debug("%s stays as wide as it is: %s", family.name, why)
         else:
             log.info("%s showed more than its members asked for, which go on alone", family.name)
 

@@ -9,6 +9,7 @@ from cqlduck.registration.narrowing import narrow
 
 def regroup(engine: Engine) -> None:
     """End the families that have become too wide, and merge queries that have become warm."""
+    engine.shareable.retry(engine.ticks)
     if engine.shareable.meetings is None:
         # something has been registered or dropped
         narrow(engine)
