@@ -187,7 +187,7 @@ def _made(engine: Engine, host: Query, its: Outline, query: Written) -> Founding
     """Return the family that computes a host and a query, or why there can be none."""
     both = {*its.conditions} & {*query.outline.conditions}
     if both not in ({*its.conditions}, {*query.outline.conditions}):
-        return f"it shows groups that {host.name} does not show, and {host.name} others"
+        return f"it shows tuples that {host.name} does not show, and {host.name} others"
     try:
         body = widened(Written(host.body, tuple(c.name for c in host.columns), its), query)
         if body is None:
