@@ -461,7 +461,7 @@ MUTANTS: tuple[Mutant, ...] = (
          WIDENING + "other_tuples_have_another_plan"),
         ("a condition below an aggregate looks at any column",
          "shown = shown if keys is None else shown & keys", "",
-         WIDENING + "other_tuples_have_another_plan"),
+         WIDENING + "which_conjuncts_are_conditions_of_what_is_shown"),
         ("a condition looks at both sides of a join",
          " and any(map(names.issubset, sides))", "",
          WIDENING + "other_tuples_have_another_plan"),

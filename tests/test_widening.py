@@ -402,6 +402,21 @@ def test_the_text_of_both_has_the_columns_of_the_first_one_first(con) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("SELECT k, v FROM s [RANGE 3] WHERE v > 1 AND k = 1 AND v < k", 3),
+        ("SELECT k, count(*) AS n FROM s [RANGE 3] WHERE v > 1 AND k = 1 AND v < k GROUP BY k", 1),
+        ("SELECT count(*) AS n FROM s [RANGE 3] WHERE v > 1 AND k = 1", 0),
+        ("SELECT k FROM s [RANGE 3] WHERE k = 1 GROUP BY k HAVING k = 1 AND max(v) > 2", 2),
+        ("SELECT v, w FROM s [RANGE 3], r WHERE s.k = r.k AND v < w AND v > 1 AND w > 1", 2),
+    ],
+)
+def test_which_conjuncts_are_conditions_of_what_is_shown(con, body: str, count: int) -> None:
+    """Of one input of a join; below an aggregate, of keys alone."""
+    assert len(con.engine.compile("q", body).outline.conditions) == count
+
+
 def test_a_subscription_of_a_member_has_net_elements(con: cqlduck.Connection) -> None:
     """Alone a query has equal elements of an instant as one, so has a member that shows less."""
     bodies = ["SELECT Rstream(k, v) FROM s [NOW]", "SELECT Rstream(k) FROM s [NOW]"]
