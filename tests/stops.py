@@ -38,11 +38,15 @@ class Stops:
         Returns:
             After how many statements it no longer stopped.
         """
+        return self.each_time(lambda: con.execute(text), check, step)
+
+    def each_time(self, run: Callable[[], object], check: Callable[[int], None], step: int) -> int:
+        """Run something that stops after ever more statements, until it does not; see `each`."""
         stops = 0
         while True:
             self._left = stops
             try:
-                con.execute(text)
+                run()
             except (Stopped, cqlduck.Error):
                 # an error of its own would come each time
                 if self._left >= 0:

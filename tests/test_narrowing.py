@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from counts import fewer_in_ci
-from stops import Stopped, Stops
+from stops import Stops
 from test_merging import families_of
 from test_widening import GROUPS, SCRIPT, explained, register, run, told
 
@@ -144,20 +144,14 @@ def test_narrowing_that_stops_at_any_statement_is_undone(tmp_path: Path) -> None
         register(con, *NARROWED[1][0])
         run(con)
         con.execute("DROP CONTINUOUS QUERY q0")
-        before, stops, ways = told(con), 0, set[str | None]()
-        while True:
-            trace._left = stops
-            try:
-                con.engine.between_ticks()
-            except (Stopped, cqlduck.Error):
-                trace._left = None
-            else:
-                trace._left = None
-                break
+        before, ways = told(con), set[str | None]()
+
+        def check(stops: int) -> None:
             assert told(con) == before, stops
             # undone as a whole, or done as a whole before a merge that is undone
             ways.add(*set(families_of(con).values()))
-            stops += 9 // fewer_in_ci(9)
+
+        stops = trace.each_time(con.engine.between_ticks, check, step=9 // fewer_in_ci(9))
         assert stops > 10
         assert ways == {"_cql_family_1", None}
         assert told(con) == before

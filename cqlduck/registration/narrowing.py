@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.errors import DatabaseError, Error, NotSupportedError, first_line
+from cqlduck.errors import DatabaseError, NotSupportedError, first_line
 from cqlduck.registration import separating
 from cqlduck.state import machine
 from cqlduck.state.registered import Query
@@ -42,15 +42,16 @@ def narrow(engine: Engine) -> None:
             with engine.changing():
                 for member in engine.catalogue.members_of(family):
                     separating.separate(engine, member)
-        except (duckdb.Error, Error) as error:
+        except NotSupportedError as error:
+            engine.shareable.unmerged[family.number, family.number] = error.message
+            log.debug("%s stays as wide as it is: %s", family.name, error.message)
+        except (duckdb.Error, DatabaseError) as error:
             if isinstance(error, DatabaseError) and not machine.is_told(error):
                 raise  # an interruption
+            # ticks can do without
             pair, why = (family.number, family.number), first_line(error)
-            if isinstance(error, NotSupportedError):
-                engine.shareable.unmerged[pair] = error.message
-            else:
-                engine.shareable.postpone(pair, why, engine.ticks)
-            log.debug("%s stays as wide as it is: %s", family.name, why)
+            engine.shareable.postpone(pair, why, engine.ticks)
+            log.warning("%s stays as wide as it is: %s", family.name, why)
         else:
             log.info("%s showed more than its members asked for, which go on alone", family.name)
 

@@ -89,7 +89,12 @@ def outline(plan: Plan) -> Outline | None:
         having = [*conjuncts(inner.predicate), *having]
         inner = inner.input
     if isinstance(inner, Aggregate):
-        rest, found = _apart(inner.input, _key_names(inner))
+        keyed = inner.input
+        if isinstance(keyed, Project):
+            rest, found = _apart(keyed.input, _key_names(inner))
+            rest = replace(keyed, input=rest)
+        else:
+            rest, found = _apart(keyed, frozenset(inner.keys))
         inner = replace(inner, input=rest)
         meanings = identity(inner).meanings
         keys = sorted(meanings[key] for key in inner.keys)
@@ -98,9 +103,9 @@ def outline(plan: Plan) -> Outline | None:
         rest, found = _apart(below)
         having, meanings = [], identity(rest).meanings
         base = digest(operator, "tuples", _tuples(rest))
-    # the same condition may be said twice
-    places: dict[str, int | None] = dict(found)
-    places |= {_meaning(condition, meanings): None for condition in having}
+    # of a condition that is said in both, that of HAVING counts, in the order of HAVING
+    said = {_meaning(condition, meanings): None for condition in having}
+    places: dict[str, int | None] = {m: place for m, place in found if m not in said} | said
     return Outline(
         base,
         tuple(_meaning(value, meanings) for value in plan.expressions),
@@ -110,30 +115,25 @@ def outline(plan: Plan) -> Outline | None:
 
 
 def _key_names(node: Aggregate) -> frozenset[str]:
-    """Return what the keys of an aggregate are called below the projection under it, if columns."""
-    names = set(node.keys)
-    if isinstance(node.input, Project):
-        listed = zip(node.input.columns, node.input.expressions, strict=True)
-        return frozenset(
-            value.name for c, value in listed if c.name in names and isinstance(value, exp.Column)
-        )
-    return frozenset(names)
+    """Return what those keys of an aggregate that are columns are called below its projection."""
+    assert isinstance(node.input, Project)
+    listed = zip(node.input.columns, node.input.expressions, strict=True)
+    return frozenset(
+        value.name for c, value in listed if c.name in node.keys and isinstance(value, exp.Column)
+    )
 
 
 def _apart(plan: Plan, keys: frozenset[str] | None = None) -> tuple[Plan, list[tuple[str, int]]]:
     """Return what is left of a plan without conditions of what it shows, and those.
 
     Args:
-        plan: Filters above a join, or above anything; perhaps below a projection.
+        plan: Filters above a join, or above anything. Below a projection names mean something else.
         keys: The columns at which a condition may look; None if at all of one input.
 
     Returns:
         The plan; of each condition its meaning, and where a column of it stands in the text.
     """
     match plan:
-        case Project():
-            rest, found = _apart(plan.input, keys)
-            return replace(plan, input=rest), found
         case Filter():
             rest, found = _apart(plan.input, keys)
             stay, moved = _divided(conjuncts(plan.predicate), plan, keys)
