@@ -229,6 +229,19 @@ class InputBuffer:
             return contextlib.nullcontext()
         return self._database.incoming.readable(rows.source, rows.ready.table)
 
+    def add(self, thing: Input, table: pa.Table, *, is_held: bool) -> None:
+        """Take rows of a stream that a tick makes itself, after its queries have run.
+
+        Args:
+            thing: The stream; its counters are those from before these rows.
+            table: The rows as the store would have them.
+            is_held: Whether the tick that reads them may read them from here.
+        """
+        buffered = Buffered(thing, table, thing.last_instant)
+        if not (is_held and self._hold(thing, buffered)):
+            self.arrived[thing.name] = buffered
+            self.store(thing)
+
     def store(self, thing: Input) -> None:
         """Take what waits of a stream into its store, or of a relation into its queue."""
         if thing.kind == "relation":

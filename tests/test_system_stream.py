@@ -90,6 +90,33 @@ def test_a_test_of_selectivity_over_some_time(con: cqlduck.Connection) -> None:
     assert con.sql('SELECT min(_ts) FROM cql_state."stream_SysStream"').fetchall() > store
 
 
+def test_in_memory_its_rows_wait_beside_the_store(tmp_path: Path) -> None:
+    """Answers are those of a file, where each tick writes them into the store."""
+    answers = []
+    for path in (":memory:", tmp_path / "a.duckdb"):
+        with cqlduck.connect(path) as con:
+            con.pin("stages", "staged")
+            con.execute(APPLICATION)
+            con.execute("""
+                CREATE CONTINUOUS QUERY recent AS
+                SELECT query, operator, property, sum(value) AS total
+                FROM SysStream [RANGE 3 SECONDS] WHERE property <> 'seconds'
+                GROUP BY query, operator, property
+            """)
+            store = 'SELECT count(*) FROM cql_state."stream_SysStream"'
+            for at in range(1, 9):
+                feed(con, at, at)
+                stored = con.engine.database.value(store)
+                assert (stored == 0) == (path == ":memory:")
+            answers.append(sorted(con.changes("recent").fetchall(), key=repr))
+            # once somebody has looked they go there
+            assert con.sql(store).fetchall()[0][0] > 0
+            feed(con, 9, 9)
+            assert con.engine.database.value(store) > 0
+            assert [] == con.check().filter("state <> 'right'").fetchall()
+    assert answers[0] == answers[1]
+
+
 def test_it_never_feeds_itself(con: cqlduck.Connection) -> None:
     con.execute(APPLICATION + RAW)
     con.execute("""

@@ -129,7 +129,8 @@ class Engine(Opening):
         self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
         self.lookups = Lookups(base, self.streamon.executor, self.indexes)
-        self.system = SystemStream(base, self.catalogue, self.compiled, self.streamon.profiler)
+        watched = self.compiled, self.streamon.profiler
+        self.system = SystemStream(self.catalogue, self.input_buffer, *watched)
         self.streamon.is_watched = self.system.measures
         self.settings = SettingsInForce(base, self._set)
         self.configure(self.wanted)

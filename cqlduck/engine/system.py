@@ -11,19 +11,17 @@ next tick. What reads it, itself or through others, is not measured: it would fe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.registered import Input, Query
 from cqlduck.streamon.measures import by_operator
 from cqlduck.streamon.profiler import MeasuredTick, Profiler
-
-SOURCE = "_cql_system_rows"
 
 SCHEMA = pa.schema(
     [("query", pa.string()), ("operator", pa.int32()), ("property", pa.string()),
@@ -38,22 +36,22 @@ class SystemStream:
     """Writes what operators did.
 
     Args:
-        database: The database.
         catalogue: What is registered.
+        input_buffer: Takes what is written.
         compiled: The queries' statements, by lower-case name.
         profiler: What has counted the statements of ticks.
     """
 
     def __init__(
         self,
-        database: Database,
         catalogue: Catalogue,
+        input_buffer: InputBuffer,
         compiled: Mapping[str, Compiled],
         profiler: Profiler,
     ) -> None:
         """Begin with nothing written."""
-        self._database = database
         self._catalogue = catalogue
+        self._input_buffer = input_buffer
         self._compiled = compiled
         self._profiler = profiler
         self._last: dict[str, MeasuredTick] = {}
@@ -83,11 +81,12 @@ class SystemStream:
             known = [beat for beat in beats if beat is not None] if None not in beats else []
         return min(known, default=None)
 
-    def write(self, moved: Sequence[Query]) -> None:
+    def write(self, moved: Sequence[Query], may_be_held: Callable[[Input], bool]) -> None:
         """Say what the operators of some queries did in a tick, inside it, if a query reads it.
 
         Args:
             moved: The queries that the tick has moved.
+            may_be_held: Whether a tick that reads a stream may do so from memory.
         """
         thing = self._catalogue.system
         if thing is None:
@@ -103,7 +102,7 @@ class SystemStream:
                 at = Instant(thing.heartbeat + 1)
             rows += [(*said, at) for said in self._said(query)]
         if rows:
-            self._insert(thing, rows)
+            self._add(thing, rows, is_held=may_be_held(thing))
         reached = self.reached()
         if reached is not None and (thing.heartbeat is None or reached > thing.heartbeat):
             thing.heartbeat = reached
@@ -127,15 +126,14 @@ class SystemStream:
                 yield name, None, "rows_out", found[0].rows_out
             yield name, None, "seconds", sum(did.seconds for did in found.values())
 
-    def _insert(self, thing: Input, rows: Sequence[tuple[object, ...]]) -> None:
-        numbered = [(*row, thing.next_seq + number) for number, row in enumerate(rows)]
-        columns = zip(*numbered, strict=True)
-        arrays = [pa.array(one, kind.type) for one, kind in zip(columns, SCHEMA, strict=True)]
-        table = pa.table(arrays, schema=SCHEMA)
-        with self._database.incoming.readable(SOURCE, table):
-            self._database.execute(f"INSERT INTO cql_state.{quoted(thing.table)} FROM {SOURCE}")
+    def _add(self, thing: Input, rows: Sequence[tuple[object, ...]], *, is_held: bool) -> None:
+        *columns, instants = zip(*rows, strict=True)
+        numbers = range(thing.next_seq, thing.next_seq + len(rows))
+        values = (*columns, instants, numbers)
+        arrays = [pa.array(one, kind.type) for one, kind in zip(values, SCHEMA, strict=True)]
+        table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+        self._input_buffer.add(thing, table, is_held=is_held)
         thing.next_seq += len(rows)
-        instants = table.column("_ts").to_pylist()
         first, last = Instant(min(instants)), Instant(max(instants))
         if thing.first_instant is None or first < thing.first_instant:
             thing.first_instant = first

@@ -181,7 +181,7 @@ class Ticking(Refreshing):
             moved.append(query)
         if self.tables.large:
             self.tables.end()
-        self.system.write(moved)
+        self.system.write(moved, self._may_be_held)
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
         self.streamon.ended(seconds, len(moved))
@@ -245,6 +245,12 @@ class Ticking(Refreshing):
             if buffer.place(thing, stay, is_queue=place is not Place.STORE):
                 self.bounds.has_read(thing)
         return buffer.queues
+
+    def _may_be_held(self, thing: Input) -> bool:
+        """Return whether the next tick may read from memory what this one makes of a stream."""
+        going = {query.name for query in self.catalogue.running if query.state == "active"}
+        is_queue = self.arrivals_place(thing) is Place.QUEUE
+        return is_queue and self.progress.stay(thing, None, going, None) is Stay.HELD
 
     def _close_relations(
         self, active: Sequence[Query], until: Instant | None, bound: Instant | None

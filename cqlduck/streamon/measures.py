@@ -40,8 +40,9 @@ def by_operator(plan: Plan, ticks: Sequence[MeasuredTick]) -> dict[int, Measures
         plan: The plan.
         ticks: The ticks.
     """
-    numbers = {id(node): number for number, node in enumerate(unique(plan))}
-    below = {numbers[id(node)]: [numbers[id(c)] for c in node.children] for node in unique(plan)}
+    nodes = unique(plan)
+    numbers = {id(node): number for number, node in enumerate(nodes)}
+    below = {numbers[id(node)]: [numbers[id(c)] for c in node.children] for node in nodes}
     leaves = sum(not inputs for inputs in below.values())
     rows_in: dict[int, list[int | None]] = {}
     rows_out: dict[int, list[int]] = {}
