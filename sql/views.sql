@@ -144,13 +144,13 @@ SELECT
         )
     END AS complete_from,
     CASE
-        WHEN q.backfill_to IS NOT NULL THEN coalesce(
-            least(
+        WHEN q.backfill_to IS NOT NULL THEN least(
+            coalesce(
                 (q.frontier - coalesce(q.backfill_from, q.begin_instant))
                     / greatest(q.backfill_to - coalesce(q.backfill_from, q.begin_instant), 1),
-                1
+                0
             ),
-            0
+            1
         )
     END AS backfilled
 FROM cql_state.queries AS q

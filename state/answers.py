@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.plan.log_names import log_of
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import members
@@ -126,6 +127,11 @@ def shown(clock: Clock, column: str = "_ts") -> str:
     if clock.kind == "integer":
         return column
     return f"make_timestamp({column} * {clock.granularity})"
+
+
+def before_all(clock: Clock) -> str:
+    """Return what is before all instants, in the type in which people see them, as SQL."""
+    return f"({NEVER})::BIGINT" if clock.kind == "integer" else "'-infinity'::TIMESTAMP"
 
 
 def view(database: Database, clock: Clock, query: Query, held: str | None) -> None:

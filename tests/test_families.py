@@ -68,12 +68,18 @@ SHAPES = [
     "SELECT name, 'x' AS one FROM u [RANGE 2] WHERE upper(name) > 'A{0}' ORDER BY name",
     "SELECT *, {0} AS level FROM s [NOW]",
     "SELECT {0} AS level, count(*) AS n FROM s [RANGE 2] WHERE v > 1 GROUP BY level",
+    # constants inside of conjuncts
+    "SELECT k, v FROM s [RANGE 3] WHERE v > {0} OR k = {1}",
+    "SELECT k, count(*) AS n FROM s [RANGE 2] WHERE k IN ({0}, {1}, 3) AND v > 0 GROUP BY k",
+    "SELECT name, v FROM u WHERE name NOT LIKE '_{0}%' OR price IN ({1}, 2.25)",
+    "SELECT k, sum(v) AS t FROM s [RANGE {0}] WHERE NOT (v < {1} AND k <> {0}) GROUP BY k "
+    "HAVING sum(v) > {0} OR (count(*) IN (1, {1}))",
+    "SELECT count(*) AS n FROM s [RANGE 3], r WHERE s.k = r.k AND (v < {0} OR r.w IN ({1}))",
     # what has no constants that can be cut out is shared only if it is equal
     "SELECT count(*) AS n FROM s WHERE v > {0}",
     "SELECT k, count(*) AS n FROM s WHERE v > {0} GROUP BY k",
     "SELECT k, v FROM s [RANGE 3] WHERE v > {0} ORDER BY v DESC, k LIMIT 2",
     "SELECT k FROM s [RANGE 2] EXCEPT SELECT k FROM u [RANGE 2] WHERE v > {0}",
-    "SELECT k, v FROM s [RANGE 3] WHERE v > {0} OR k = {1}",
     "SELECT k, v / k AS x FROM s [RANGE 3] WHERE v > {0}",
     "SELECT k, 1 // (v - 2) AS x FROM u [RANGE 3] WHERE v >= {0}",
 ]
@@ -488,6 +494,34 @@ def test_a_change_that_stops_at_any_statement_is_undone(text: str, tmp_path: Pat
 def cut(text: str) -> list[str]:
     """Return what the first shape of a text cuts out."""
     return [c.sql for c in shapes_of(text)[0].constants]
+
+
+def test_constants_inside_of_conjuncts_are_cut_out_last() -> None:
+    """All pairs meet in such a join: first the shapes without them are looked at."""
+
+    def inside(condition: str, clause: str = "WHERE") -> list[str]:
+        shapes = shapes_of(f"SELECT k FROM s [NOW] {clause} {condition}")
+        return [c.sql for c in shapes[-1].constants]
+
+    assert inside("v > 5 OR k = 'it''s'") == ["5", "'it''s'"]
+    assert inside("NOT v > 5 AND (k = 1)") == ["5", "1"]
+    assert inside("NOT (v) > 5 OR 3 < abs(v + 1)") == ["5", "3"]
+    assert inside("CASE WHEN v > 5 AND v < 9 THEN v = 3 ELSE 4 = v END") == ["5", "9", "3", "4"]
+    assert inside("v IN (1, -2) AND lower(n) NOT IN ('a') AND n NOT LIKE 'b%'") == [
+        "1", "-2", "'a'", "'b%'"]  # fmt: skip
+    assert inside("coalesce(v > 5, k ILIKE 'a')") == ["5", "'a'"]
+    assert inside("count(*) > 5 OR sum(v) IN (1, 2)", "GROUP BY k HAVING") == ["5", "1", "2"]
+    for uncut in ("v > 1e3", "v > 5 + 1", "5 > 6", "v > NULL OR FALSE", "v > '5'::INTEGER",
+                  "v IS NOT NULL = 5", "v NOT BETWEEN 1 AND 2", "v BETWEEN 1 AND 2 OR v > 5",
+                  "v > 1234567890123456789 OR FALSE", "j -> 'a' = 'b'", "v > 5 IS NULL",
+                  "n LIKE 'a' = 'b'", "3 < v < 5", "v IN (1, NULL)", "v IN (1, '2')", "v IN (w, 1)",
+                  "v IN (1 + 1)", "(v, k) IN ((1, 2))", "n LIKE 'a' || 'b'", "n LIKE 'a' ESCAPE 'b'",
+                  "v::INTEGER = 5 OR FALSE", "n LIKE 5", "x[1] = [v > 5]",
+                  " OR ".join(f"v = {n}" for n in range(17))):  # fmt: skip
+        assert inside(uncut) == [], uncut
+    kept, *_, last = shapes_of("SELECT k FROM s [RANGE 5] WHERE (v > 1 OR k = 2) AND w = 3")
+    assert [c.sql for c in kept.constants] == ["3"]
+    assert [c.sql for c in last.constants] == ["5", "1", "2", "3"]
 
 
 def test_constants_are_cut_out_where_a_column_can_stand() -> None:

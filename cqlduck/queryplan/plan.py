@@ -117,7 +117,8 @@ def plan_of(engine: Engine, query: Query, *, analyze: bool = False) -> QueryPlan
     notes = rendered.notes(operators, changes, len(ticks)) if analyze else ""
     text = selects.explain(engine, query, "\n\n".join(filter(None, (notes, _alone(engine, query)))))
     root = compiled.root
-    if planned is not query:
+    if planned is not query or query.is_anew:
+        # what it computes does not depend on how
         compiler = engine.compiler
         root = compiler.compile(engine.catalogue, query.name, query.body, query.taken).root
     return QueryPlan(

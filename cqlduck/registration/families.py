@@ -199,7 +199,7 @@ def make(engine: Engine, made: Founding, key: str) -> Query:
         taken=compiled.taken,
         number=known.next_number,
         shape=key,
-        is_open=found is not None and (made.since is not None or not found.looks_back),
+        is_open=found is not None and found.is_open,
     )
     known.add(family)
     engine.write(family, compiled)
@@ -309,8 +309,10 @@ def _enter(
         first = max(first, Instant(constants.heartbeat + 1))
     raw = RawTime(BEGINNING if first == BEGINNING else first * clock.granularity)
     shown = "NULL"
-    if since is not None and f".{SINCE}" in family.body:
-        shown = answers.shown(clock, f"{since}::BIGINT")
+    if f".{SINCE}" in family.body:
+        shown = (
+            answers.before_all(clock) if since is None else answers.shown(clock, f"{since}::BIGINT")
+        )
     values = [f"{number}", shown, *(value(engine, constant) for constant in shape.constants)]
     rows = arrivals.Arrivals(
         "(SELECT 1) AS one",

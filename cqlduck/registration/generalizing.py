@@ -61,16 +61,17 @@ class Generalized:
     Attributes:
         now: The place behind the name of the stream whose elements it emits; None if it has a
             window for each.
-        since: The aliases of the streams whose windows look back.
+        since: The aliases of the streams whose windows look back, if members may begin later than
+            the family.
         types: Of each constant its type.
-        looks_back: Whether a window may have what came before a member begins.
+        is_open: Whether they may.
         is_global: Whether it is a global aggregate.
     """
 
     now: int | None
     since: tuple[str, ...]
     types: tuple[str, ...]
-    looks_back: bool
+    is_open: bool
     is_global: bool
 
 
@@ -89,7 +90,7 @@ def generalized(
     types = tuple(_type(engine, items, constant) for constant in shape.constants)
     if any(kind is None for kind in types):
         return None
-    now, looks_back = None, []
+    now, looks_back, slides_in_rows = None, [], False
     for alias, table in items.items():
         if _source(engine, table).kind != "stream":
             continue
@@ -99,22 +100,25 @@ def generalized(
             if len(items) > 1 or query.kind != "stream" or shape.has_operator:
                 return None
             now = next(t.end + 1 for t in tokenize(shape.text) if t.start == place)
-        elif window.unbounded or (window.slide_rows is not None and since is not None):
-            # a slide in rows is counted from the first row, which is another one for each member
+        elif window.unbounded:
             return None
         elif not window.now:
             looks_back.append(quoted(alias))
-    if looks_back and since is not None and not _joins_plainly(syntax):
+            # counted from the first row, which is another one for each member
+            slides_in_rows = slides_in_rows or window.slide_rows is not None
+    is_apart = _joins_plainly(syntax) and not slides_in_rows
+    if looks_back and since is not None and not is_apart:
         return None
+    # while the kind of time is open, instants have no type
+    is_open = not looks_back or (is_apart and not engine.catalogue.time_is_open)
     # without a stream nothing says when time begins for a member
     if not any(one.kind == "stream" for one in engine.catalogue.inputs_of(query)):
         return None
-    named = () if since is None else tuple(looks_back)
     return Generalized(
         now,
-        named,
+        tuple(looks_back) if is_open else (),
         tuple(kind for kind in types if kind is not None),
-        bool(looks_back),
+        is_open,
         any(map(_is_global, nodes)),
     )
 

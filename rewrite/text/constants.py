@@ -1,13 +1,15 @@
 """Constants of queries that can be cut out of the text, found among its tokens.
 
 A constant can be cut out where a column can stand in its place: on one side of a comparison that is
-a conjunct of WHERE or HAVING, or alone in the SELECT list, under a name.
+a conjunct of WHERE or HAVING, or alone in the SELECT list, under a name. So it can on one side of a
+comparison inside of a conjunct, in a list behind IN, and behind LIKE; but a join by such a condition
+meets all pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlglot import exp
@@ -29,6 +31,9 @@ _COMPARISONS = (
     TokenType.GT,
     TokenType.GTE,
 )
+
+MAX_NESTED = 16
+"""How many constants inside of conjuncts are cut out at most: each is a column."""
 
 NESTING: Mapping[TokenType, int] = {
     TokenType.L_PAREN: 1,
@@ -61,6 +66,14 @@ _BINDS_TIGHTER = frozenset(
 )
 """Tokens of an expression that a comparison beside it does not split."""
 
+
+_BEFORE = (TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.L_PAREN, TokenType.COMMA,
+           TokenType.WHEN, TokenType.THEN, TokenType.ELSE)  # fmt: skip
+"""Tokens behind which a comparison may begin."""
+
+_BEHIND = (TokenType.AND, TokenType.OR, TokenType.R_PAREN, TokenType.COMMA,
+           TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END)  # fmt: skip
+"""Tokens before which one may end."""
 
 Place = Literal["column", "where", "having", "listed", "window"]
 """Where a constant stands: see `Constant.place`."""
@@ -121,6 +134,30 @@ def compared(tokens: Sequence[Token], place: Literal["where", "having"]) -> Iter
     """Yield the constants of the conjuncts of WHERE or HAVING."""
     for conjunct in conjuncts(tokens):
         yield from _compared(conjunct, place)
+
+
+def nested(tokens: Sequence[Token], place: Literal["where", "having"]) -> Iterator[Constant]:
+    """Yield the constants inside of the conjuncts of WHERE or HAVING; none if there are many.
+
+    >>> from cqlduck.rewrite.text.tokens import tokenize
+    >>> found = nested(tokenize("(v > 3 OR NOT k = 'a') AND w IN (1, 2) AND n LIKE 'b%'"), "where")
+    >>> [constant.sql for constant in found]
+    ['3', "'a'", '1', '2', "'b%'"]
+    """
+    found: list[Constant] = []
+    for conjunct in tuple(conjuncts(tokens)) or (tokens,):
+        kinds = [token.token_type for token in conjunct]
+        if TokenType.BETWEEN in kinds or next(_compared(conjunct, place), None) is not None:
+            continue
+        for at, kind in enumerate(kinds):
+            if kind in _COMPARISONS:
+                found += _nested(conjunct, at, place)
+            elif kind in (TokenType.LIKE, TokenType.ILIKE):
+                found += (c for c in _nested(conjunct, at, place) if c.kind == "text")
+            elif kind == TokenType.IN:
+                found += _among(conjunct, at, place)
+    if len(found) <= MAX_NESTED:
+        yield from found
 
 
 def listed(tokens: Sequence[Token]) -> Iterator[Constant]:
@@ -222,6 +259,63 @@ def _compared(tokens: Sequence[Token], place: Literal["where", "having"]) -> Ite
         found = _beside(left, right, place) or _beside(right, left, place)
         if found is not None:
             yield found
+
+
+def _nested(
+    tokens: Sequence[Token], at: int, place: Literal["where", "having"]
+) -> Iterator[Constant]:
+    """Yield the constant beside a sign, or none."""
+    sides = _side_before(tokens, at), _side_behind(tokens, at)
+    if sides[0] is not None and sides[1] is not None:
+        found = _beside(sides[0], sides[1], place)
+        if found is None and tokens[at].token_type in _COMPARISONS:
+            found = _beside(sides[1], sides[0], place)
+        if found is not None:
+            is_like = tokens[at].token_type not in _COMPARISONS
+            yield replace(found, place=place, column=()) if is_like else found
+
+
+def _among(
+    tokens: Sequence[Token], at: int, place: Literal["where", "having"]
+) -> Iterator[Constant]:
+    """Yield the constants of the list behind an IN; none if something else is in it."""
+    side = _side_before(tokens, at)
+    if side is None or at + 1 == len(tokens) or tokens[at + 1].token_type != TokenType.L_PAREN:
+        return
+    closing = next((n for n, t in enumerate(tokens) if n > at and t.token_type == TokenType.R_PAREN))
+    found = [_beside(side, item, place) for item in parts(tokens[at + 2 : closing])]
+    known = [one for one in found if one is not None]
+    if len(known) == len(found) and len({one.kind for one in known}) == 1:
+        yield from known
+
+
+def _side_before(tokens: Sequence[Token], at: int) -> Sequence[Token] | None:
+    """Return what stands before a sign; None if that may be a part of something else."""
+    last = at
+    if last and tokens[at].token_type not in _COMPARISONS:
+        last -= tokens[at - 1].token_type == TokenType.NOT
+    first, depth = last, 0
+    while first and (depth or tokens[first - 1].token_type in _BINDS_TIGHTER):
+        step = NESTING.get(tokens[first - 1].token_type, 0)
+        if step > depth:
+            break
+        first, depth = first - 1, depth - step
+    if first and tokens[first - 1].token_type not in _BEFORE:
+        return None
+    return tokens[first:last]
+
+
+def _side_behind(tokens: Sequence[Token], at: int) -> Sequence[Token] | None:
+    """Return what stands behind a sign; None if that may be a part of something else."""
+    end, depth = at + 1, 0
+    while end < len(tokens) and (depth or tokens[end].token_type in _BINDS_TIGHTER):
+        step = NESTING.get(tokens[end].token_type, 0)
+        if depth + step < 0:
+            break
+        end, depth = end + 1, depth + step
+    if end < len(tokens) and tokens[end].token_type not in _BEHIND:
+        return None
+    return tokens[at + 1 : end]
 
 
 def _outside(tokens: Sequence[Token]) -> Iterator[tuple[int, TokenType]]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.rewrite.text.constants import NESTING, Constant, compared, listed, ranged
+from cqlduck.rewrite.text.constants import NESTING, Constant, compared, listed, nested, ranged
 from cqlduck.rewrite.text.tokens import tokenize
 
 ALIAS = "_cql_constants"
@@ -162,8 +162,9 @@ def column_of(place: int) -> str:
 def shapes_of(text: str) -> tuple[Shape, ...]:
     """Return the shapes of a query: the better ones first, if other queries have them.
 
-    These are that with all constants but the ranges of windows, which cost a join; that with the
-    constants beside columns; that with none; and that with all.
+    These are that with all constants that are conjuncts or listed; that with the constants beside
+    columns; that with none; that with the ranges of windows too, which cost a join; and these two
+    with the constants inside of conjuncts, for which all pairs meet.
 
     >>> text = "SELECT 7 AS n, k FROM s [RANGE 60] WHERE v > 5 AND k = 'a'"
     >>> most, plain, equal, ranged = shapes_of(text)
@@ -190,13 +191,13 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     last = clauses[TokenType.FROM][0] - (2 if is_operator else 1)
     found = list(listed(tokens[first : last + 1]))
     begin, end = clauses[TokenType.FROM]
-    ranges = list(ranged(tokens[begin + 1 : end]))
+    ranges, inside = list(ranged(tokens[begin + 1 : end])), list[Constant]()
     for clause, place in ((TokenType.WHERE, "where"), (TokenType.HAVING, "having")):
         if clause in clauses:
             begin, end = clauses[clause]
             found += compared(tokens[begin + 1 : end], place)  # type: ignore[arg-type]
+            inside += nested(tokens[begin + 1 : end], place)  # type: ignore[arg-type]
     ends = {kind: tokens[end - 1].end + 1 for kind, (_, end) in clauses.items()}
-    everything = sorted([*found, *ranges], key=lambda one: one.start)
     beside_columns = [one for one in found if one.place == "column"]
     plain = Shape(
         text,
@@ -213,7 +214,9 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
         _is_by_all(tokens, clauses),
     )
     shapes: dict[str, Shape] = {}
-    for constants in (found, beside_columns, [], everything):
+    more = [*found, *ranges]
+    for some in (found, beside_columns, [], more, [*found, *inside], [*more, *inside]):
+        constants = sorted(some, key=lambda one: one.start)
         key = _key(tokens, constants)
         shapes.setdefault(key, replace(plain, key=key, constants=tuple(constants)))
     return tuple(shapes.values())
