@@ -22,6 +22,7 @@ def rewrite(database: Database, table: str, query: str, gone: str = "") -> None:
     database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_rewritten AS {query}")
     database.execute(f"DELETE FROM {table}{gone}")
     database.execute(f"INSERT INTO {table} SELECT * FROM temp._cql_rewritten")
+    database.execute("DROP TABLE temp._cql_rewritten")
 
 
 def compact(database: Database, table: str, columns: Sequence[Column], until: Instant) -> None:

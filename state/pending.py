@@ -280,10 +280,8 @@ def described(
         is_short: Whether that is all of a queue table that has never been long.
         has_index: Whether that column has an index, in which that few are looked up.
     """
-    place = thing.position
-    of = Relation(
-        thing.columns, thing.primary_key, thing.table, thing.pending, f"_cql_outcome_{place}"
-    )
+    result, few, stored, changed = stores.scratch_tables(thing)
+    of = Relation(thing.columns, thing.primary_key, thing.table, thing.pending, result)
     if found is None:
         return of
     of = replace(of, matches_null=bool(found.with_nulls))
@@ -291,8 +289,7 @@ def described(
     if is_large and not may_swap(thing, found):
         return of
     # many are not worth a copy of their own
-    queue = None if is_short or (is_large and found.later is None) else f"_cql_few_{place}"
-    stored, changed = f"_cql_stored_{place}", f"_cql_changed_{place}"
+    queue = None if is_short or (is_large and found.later is None) else few
     return replace(of, scratch=Scratch(queue, stored, changed, lead, has_index))
 
 

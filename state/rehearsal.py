@@ -150,4 +150,4 @@ def _execute(
     assert step.makes is not None
     given = {name: values[name] for name in step.parameters}
     written = sum(int(row[0]) for row in database.execute(step.sql, given))
-    tables.wrote(step.makes, written, step.sql if step.is_new else None)
+    tables.wrote(step.makes, written, step.sql if step.is_new else None, None)

@@ -351,4 +351,5 @@ def leave_effective(database: Database, thing: Input, instant: Instant, *, stric
     written = database.execute(
         f"INSERT INTO {queue} SELECT {listed}, {instant}, _op, {number} FROM temp._cql_settled"
     )
+    database.execute("DROP TABLE temp._cql_settled")
     thing.next_seq += int(written[0][0])

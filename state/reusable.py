@@ -40,6 +40,8 @@ class Tables:
         Each tick begins without any: what was made before is of another tick, or undone.
         """
         self._left: set[str] = set()
+        self._own: dict[str, set[str]] = {}
+        """Those that one query alone makes, by its name."""
         self.large: set[str] = set()
         """Those of them that are not left behind."""
 
@@ -52,14 +54,17 @@ class Tables:
         """
         return self._empty.get(table) == made_by
 
-    def wrote(self, table: str, rows: int, made_by: str | None) -> None:
+    def wrote(self, table: str, rows: int, made_by: str | None, query: str | None) -> None:
         """Take note of what a statement has written.
 
         Args:
             table: The table.
             rows: How many rows.
             made_by: The statement, if it has made the table, and not added to it.
+            query: The query, if it alone makes the table.
         """
+        if query is not None:
+            self._own.setdefault(query, set()).add(table)
         if rows:
             self._empty.pop(table, None)
         elif made_by is not None:
@@ -84,9 +89,10 @@ class Tables:
         """Drop what is large, at the end of a tick."""
         self._drop(self.large)
 
-    def drop(self) -> None:
-        """Drop all, as a query is dropped that may have been the last to need some."""
-        self._drop(self._left)
+    def drop(self, query: str) -> None:
+        """Drop those of a query that goes, and all that it may have been the last to need."""
+        self._drop(self._own.pop(query, set()) | self._left)
+        self._left.clear()
 
     def _drop(self, tables: set[str]) -> None:
         for table in sorted(tables):

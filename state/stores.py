@@ -109,11 +109,25 @@ def show(database: Database, thing: Input) -> None:
     database.view(quoted(thing.name), body)
 
 
+def scratch_tables(thing: Input) -> tuple[str, str, str, str]:
+    """Return the temporary tables of a relation.
+
+    They have the outcome of its elements, few of these, the stored tuples of their keys, and what
+    changes.
+    """
+    number = thing.position
+    kinds = ("outcome", "few", "stored", "changed")
+    outcome, few, stored, changed = (f"_cql_{kind}_{number}" for kind in kinds)
+    return outcome, few, stored, changed
+
+
 def drop(database: Database, thing: Input) -> None:
     """Remove an input and its tables."""
     database.execute(f"DROP VIEW IF EXISTS {quoted(thing.name)}")
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
+        for name in scratch_tables(thing):
+            database.execute(f"DROP TABLE IF EXISTS temp.{name}")
     catalog_rows.delete(database, thing)
     database.execute("DELETE FROM cql_state.open_batches WHERE input = ?", [thing.name])

@@ -322,7 +322,8 @@ class _Running:
         self.rows += written
         if step.makes is not None:
             self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
-            self.tick.tables.wrote(step.makes, written, step.sql if step.is_new else None)
+            owner = None if step.shared is not None else self.query.name
+            self.tick.tables.wrote(step.makes, written, step.sql if step.is_new else None, owner)
 
     def _taken(self, step: Step, buffer: OutputBuffer) -> int | None:
         """Keep a tick's elements out of the log for now; return how many, or None if that fails."""

@@ -241,11 +241,14 @@ def test_another_thread_gets_in_between_two_slices(con: cqlduck.Connection) -> N
 def test_explain_says_how_far_it_is(con: cqlduck.Connection) -> None:
     con.execute(f"CREATE CONTINUOUS QUERY a WITH (history = true) AS {SUMS}")
     assert "-- behind: nothing of its way to 19 is done; it goes on between" in con.explain("a")
+    known = "SELECT backfilled FROM cql.queries WHERE name = 'a'"
+    assert con.queries["a"].backfilled == 0 == con.sql(known).fetchall()[0][0]
     con.follow(slices=1)
     con.engine.go_on(1)
     said = next(line for line in con.explain("a").splitlines() if line.startswith("-- behind"))
     assert "21% of its way to 19 is done, some " in said
     assert con.queries["a"].backfilled == pytest.approx(4 / 19)
+    assert con.sql(known).fetchall()[0][0] == pytest.approx(4 / 19)
     con.advance()
     assert "behind" not in con.explain("a")
     assert con.queries["a"].backfilled is None

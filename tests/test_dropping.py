@@ -32,6 +32,9 @@ def left(con: cqlduck.Connection) -> set[str]:
         "AND NOT internal"
     )
     found = {name for (name,) in tables.fetchall()}
+    # those of ticks, which only the engine's own connection sees
+    made = con.engine.database.rows("SELECT table_name FROM duckdb_tables() WHERE temporary")
+    found |= {name for (name,) in made}
     for name in ROWS:
         if con.sql(f"FROM cql_state.{name} LIMIT 1").fetchall():
             found.add(f"rows of {name}")

@@ -256,6 +256,7 @@ class Engine(Opening):
         synopses.drop(base, query.name)
         catalog_rows.delete(base, query)
         inspection.delete_stubs(base, query)
+        self.tables.drop(query.name)
         self.streamon.forget(query.name)
         self.caches.forget(query.name)
         self.indexes.forget(query.name)

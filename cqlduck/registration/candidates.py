@@ -163,9 +163,22 @@ def _is_plain(engine: Engine, like: Query, shape: Shape) -> bool:
 
 def since_of(engine: Engine, query: Query) -> Instant | None:
     """Return the instant after which a query begins that reads the inputs of another one."""
-    reached = engine.progress.target(query)
-    lost = (thing.forgotten for thing in engine.catalogue.inputs_of(query))
-    return max((at for at in (reached, *lost) if at is not None), default=None)
+    known = engine.progress.target(query), *forgotten(engine, query).values()
+    return max((at for at in known if at is not None), default=None)
+
+
+def forgotten(engine: Engine, query: Query) -> dict[str, Instant | None]:
+    """Return by name up to where elements are forgotten of what a query reads itself.
+
+    What a query below it has read may be forgotten, as long as the log of that one is there.
+    """
+    known = engine.catalogue
+    found = [(name, known.inputs.get(name.lower())) for name in query.inputs]
+    read = {thing.name: thing.forgotten for _, thing in found if thing is not None}
+    for name, thing in found:
+        if thing is None and (inner := known.queries.get(name.lower())) is not None:
+            read[inner.name] = inner.history_from
+    return read
 
 
 def _may_join(engine: Engine, family: Query) -> bool:

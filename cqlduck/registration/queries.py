@@ -9,6 +9,7 @@ from cqlduck.engine import Engine
 from cqlduck.engine.completeness import complete_from
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration import candidates, families, separating, system
+from cqlduck.registration.candidates import forgotten
 from cqlduck.registration.names import is_registered, refuse_missing
 from cqlduck.registration.options import (
     assign,
@@ -318,11 +319,10 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant 
     Raises:
         BindError: Elements after that instant are forgotten, or it is no duration.
     """
-    reached = engine.progress.target(query)
-    inputs = engine.catalogue.inputs_of(query)
+    reached, read = engine.progress.target(query), forgotten(engine, query)
     inner = [q for name in query.inputs if (q := engine.catalogue.queries.get(name.lower()))]
     if history is None or history.lower() == "false":
-        begins = [reached, *(thing.forgotten for thing in inputs)]
+        begins = [reached, *read.values()]
         return max((instant for instant in begins if instant is not None), default=None)
     since: Instant | None = None
     is_kept = history.lower() == "kept"
@@ -331,12 +331,10 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant 
     begun = [q.since for q in inner if q.since is not None]
     since = max(begun) if since is None and begun else since
     since = max([since, *begun]) if since is not None else None
-    read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
-    read += [(q.name, q.history_from) for q in inner]
     if is_kept:
-        known = [since, *(lost for _, lost in read)]
+        known = [since, *read.values()]
         return max((instant for instant in known if instant is not None), default=None)
-    for name, lost in read:
+    for name, lost in read.items():
         if lost is not None and (since is None or since < lost):
             raise BindError(
                 f"{name} has been forgotten up to {engine.shown(lost)}",

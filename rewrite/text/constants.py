@@ -2,8 +2,8 @@
 
 A constant can be cut out where a column can stand in its place: on one side of a comparison that is
 a conjunct of WHERE or HAVING, or alone in the SELECT list, under a name. So it can on one side of a
-comparison inside of a conjunct, in a list behind IN, and behind LIKE; but a join by such a condition
-meets all pairs.
+comparison inside of a conjunct, in a list behind IN, and behind LIKE; but a join by such a
+condition meets all pairs.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def _among(
     side = _side_before(tokens, at)
     if side is None or at + 1 == len(tokens) or tokens[at + 1].token_type != TokenType.L_PAREN:
         return
-    closing = next((n for n, t in enumerate(tokens) if n > at and t.token_type == TokenType.R_PAREN))
+    closing = next(n for n in range(at, len(tokens)) if tokens[n].token_type == TokenType.R_PAREN)
     found = [_beside(side, item, place) for item in parts(tokens[at + 2 : closing])]
     known = [one for one in found if one is not None]
     if len(known) == len(found) and len({one.kind for one in known}) == 1:
