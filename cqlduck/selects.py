@@ -90,7 +90,7 @@ def explain(engine: Engine, query: Query, notes: str = "") -> str:
     parts.append(weight(query, planned))
     kept = stored(engine, planned.name, engine.compiled[planned.name.lower()])
     parts.append(memory(kept, query.keep or engine.history))
-    if SYSTEM.lower() in engine.compiled[planned.name.lower()].sources:
+    if any(thing is engine.catalogue.system for thing in engine.catalogue.inputs_of(planned)):
         parts.append(
             f"-- {SYSTEM} says what ticks did: what it has depends on how time is cut into them"
         )

@@ -435,6 +435,12 @@ MUTANTS: tuple[Mutant, ...] = (
         ("NOT before a comparison is a part of its side",
          "<= _BINDS_TIGHTER:", "<= {*_BINDS_TIGHTER, TokenType.NOT}:", FAMILIES
          + "constants_are_cut_out_where_a_column_can_stand"),
+        ("a comparison inside of a conjunct may begin anywhere",
+         "if first and tokens[first - 1].token_type not in _BEFORE:", "if False:",
+         FAMILIES + "constants_inside_of_conjuncts_are_cut_out_last"),
+        ("a comparison inside of a conjunct may end anywhere",
+         "if end < len(tokens) and tokens[end].token_type not in _BEHIND:", "if False:",
+         FAMILIES + "constants_inside_of_conjuncts_are_cut_out_last"),
     ),
     *_of(
         "rewrite/rules/row_over_nothing.py",
@@ -484,6 +490,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "cqlduck/engine/engine.py",
+        ("temporary tables stay when their query goes",
+         "        self.tables.drop(query.name)\n", "",
+         "test_dropping.py::test_what_depends_on_it_goes_and_nothing_else"),
         ("the buffer does not know of a log that a query goes on with",
          "            self.output_buffer.store(query)\n            self.condensed",
          "            self.condensed",
@@ -573,6 +582,15 @@ MUTANTS: tuple[Mutant, ...] = (
          FAMILIES + "who_stands_still_cannot_leave"),
     ),
     *_of(
+        "cqlduck/registration/candidates.py",
+        ("what streams have forgotten is forgotten for readers of queries",
+         "for name, thing in found:\n        if thing is None and (inner := "
+         "known.queries.get(name.lower())) is not None:\n            "
+         "read[inner.name] = inner.history_from",
+         "for thing in known.inputs_of(query):\n        read[thing.name] = thing.forgotten",
+         FAMILIES + "who_reads_a_member_that_stands_still_begins_where_that_one_is"),
+    ),
+    *_of(
         "cqlduck/registration/queries.py",
         ("the memory of members is not asked",
          "if engine.refuses_unbounded:\n        # what", "if False:\n        # what",
@@ -638,7 +656,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "rounded_up=is_half_open", "rounded_up=False",
          "test_durations.py::test_a_range_that_is_no_whole_number_of_instants"),
         ("outer joins pad what met something before the member began",
-         "if looks_back and since is not None and not _joins_plainly(syntax):", "if False:",
+         "now, looks_back, can_begin_later = None, [], _joins_plainly(syntax)",
+         "now, looks_back, can_begin_later = None, [], True",
          FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
         ("an aggregate that raises fails all members",
          "if any(value_may_raise(call.call, call.argument_type) for call in node.calls):",
@@ -648,7 +667,10 @@ MUTANTS: tuple[Mutant, ...] = (
          "return node.everything or any(value.find(exp.Column) for value in values)",
          "return True", FAMILIES + "groups_by_a_literal_alone_have_no_row_over_nothing"),
         ("slides in rows are counted from the first member",
-         "(window.slide_rows is not None and since is not None)", "False",
+         "can_begin_later &= is_bounded and not in_rows", "can_begin_later &= is_bounded",
+         FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
+        ("later members need no past of unbounded windows",
+         "can_begin_later &= is_bounded and not in_rows", "can_begin_later &= not in_rows",
          FAMILIES + "what_looks_back_otherwise_is_right_for_later_members"),
     ),
     *_of(

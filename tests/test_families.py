@@ -75,9 +75,11 @@ SHAPES = [
     "SELECT k, sum(v) AS t FROM s [RANGE {0}] WHERE NOT (v < {1} AND k <> {0}) GROUP BY k "
     "HAVING sum(v) > {0} OR (count(*) IN (1, {1}))",
     "SELECT count(*) AS n FROM s [RANGE 3], r WHERE s.k = r.k AND (v < {0} OR r.w IN ({1}))",
-    # what has no constants that can be cut out is shared only if it is equal
+    # of what begins at once
     "SELECT count(*) AS n FROM s WHERE v > {0}",
     "SELECT k, count(*) AS n FROM s WHERE v > {0} GROUP BY k",
+    "SELECT s.k, u.v FROM s, u [RANGE UNBOUNDED] WHERE s.k = u.k AND s.v > {0}",
+    # what has no constants that can be cut out is shared only if it is equal
     "SELECT k, v FROM s [RANGE 3] WHERE v > {0} ORDER BY v DESC, k LIMIT 2",
     "SELECT k FROM s [RANGE 2] EXCEPT SELECT k FROM u [RANGE 2] WHERE v > {0}",
     "SELECT k, v / k AS x FROM s [RANGE 3] WHERE v > {0}",
@@ -1091,6 +1093,8 @@ def test_who_subscribes_hears_nothing_of_what_stands_when_history_goes() -> None
         "SELECT r.k, w, v FROM s [RANGE 10] RIGHT JOIN r ON r.k = s.k WHERE w > {}",
         "SELECT k, v FROM s [ROWS 4 SLIDE 3] WHERE v > {}",
         "SELECT k, first(v) AS f FROM s [RANGE 10] WHERE v > {} GROUP BY k",
+        "SELECT k, count(*) AS n FROM s [RANGE UNBOUNDED] WHERE v > {} GROUP BY k",
+        "SELECT count(*) AS n FROM s WHERE v > {}",
     ],
 )
 def test_what_looks_back_otherwise_is_right_for_later_members(body: str) -> None:

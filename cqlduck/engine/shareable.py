@@ -40,7 +40,8 @@ class Shareable:
     Attributes:
         shapes: Of shapes: the queries that have them and plans of their own; None if not looked at
             yet.
-        unfit: The shapes whose constants cannot be a relation.
+        unfit: The shapes whose constants cannot be a relation, and whether not even of queries that
+            begin at once.
         registering: The name of the query that was registered last, or is being registered.
         meetings: Which queries can be merged when they are warm; None if not looked at yet.
         unmerged: Of queries that could not be merged, by their numbers: why. Of a family twice: why
@@ -53,7 +54,7 @@ class Shareable:
     """
 
     shapes: dict[str, list[str]] | None = None
-    unfit: set[str] = field(default_factory=set)
+    unfit: set[tuple[str, bool]] = field(default_factory=set)
     registering: str = ""
     meetings: Sequence[Meeting] | None = None
     unmerged: dict[tuple[int, int], str] = field(default_factory=dict)

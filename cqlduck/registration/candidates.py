@@ -254,10 +254,11 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
         return busy
     found = None
     if one.shape.constants:
-        if one.shape.key not in engine.shareable.unfit:
-            found = generalized(engine, one.query, one.shape, since)
+        is_unfit = {(one.shape.key, True), (one.shape.key, one.is_first)} & engine.shareable.unfit
+        if not is_unfit:
+            found = generalized(engine, one.query, one.shape, begin_at_once=one.is_first)
         if found is None:
-            engine.shareable.unfit.add(one.shape.key)
+            engine.shareable.unfit.add((one.shape.key, one.is_first))
             return f"the constants in which it differs from {one.like.name} cannot be a relation"
         if not _fits(engine, one.shape, found.types):
             return f"its constants have other types than those of {one.like.name}"
@@ -285,7 +286,7 @@ def _compiled(
         log.debug("%s is not generalized: %s", one.like.name, error.message)
         compiled = None
     if compiled is None or not is_as(compiled, one.like, is_general=generalized is not None):
-        engine.shareable.unfit.add(one.shape.key)
+        engine.shareable.unfit.add((one.shape.key, one.is_first))
         return f"one plan for it and {one.like.name} would mean something else"
     return Founding(name, body, compiled, since, generalized, constants)
 

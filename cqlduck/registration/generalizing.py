@@ -6,7 +6,7 @@ if its answer over all constants at once, by the number of the member, is the an
 - every operator takes the member as one more key; a global aggregate gets a group for each member,
   which the member's row keeps there over nothing; nothing is recomputed;
 - each stream has a window with a bound, so that the join with constants that come later needs no
-  past of it; or it is the only stream, and its elements pass one by one;
+  past of it; or it is the only stream, and its elements pass one by one; or all begin at once;
 - nothing can raise: what fails, fails for all members.
 
 A constant takes the type of the column that it is compared with, as DuckDB's literals do, and one
@@ -28,6 +28,7 @@ from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Distinct,
     Filter,
     Join,
     Plan,
@@ -42,7 +43,7 @@ from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.text.constants import Constant
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, Shape
-from cqlduck.rewrite.text.time import Instant, parse_duration
+from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.connection import quoted
 from cqlduck.state.registered import Input, Query
@@ -76,9 +77,17 @@ class Generalized:
 
 
 def generalized(
-    engine: Engine, query: Query, shape: Shape, since: Instant | None
+    engine: Engine, query: Query, shape: Shape, *, begin_at_once: bool
 ) -> Generalized | None:
-    """Return how a query is generalized; None if it cannot be."""
+    """Return how a query is generalized; None if it cannot be.
+
+    Args:
+        engine: The engine.
+        query: The query.
+        shape: Its shape.
+        begin_at_once: Whether it begins with the family, so that this may be one of queries that
+            all do.
+    """
     nodes = list(unique(engine.compiled[query.name.lower()].plan))
     if not all(map(_is_general, nodes)):
         return None
@@ -90,27 +99,29 @@ def generalized(
     types = tuple(_type(engine, items, constant) for constant in shape.constants)
     if any(kind is None for kind in types):
         return None
-    now, looks_back, slides_in_rows = None, [], False
+    now, looks_back, can_begin_later = None, [], _joins_plainly(syntax)
+    passes = len(items) == 1 and query.kind == "stream" and not shape.has_operator
+    passes = passes and not any(isinstance(node, Distinct) for node in nodes)
     for alias, table in items.items():
         if _source(engine, table).kind != "stream":
             continue
         place = int(table.this.meta["start"])
         window = syntax.windows.get(place)
-        if window is None:
-            if len(items) > 1 or query.kind != "stream" or shape.has_operator:
-                return None
+        if window is None and passes:
             now = next(t.end + 1 for t in tokenize(shape.text) if t.start == place)
-        elif window.unbounded:
-            return None
-        elif not window.now:
+        elif window is None or not window.now:
             looks_back.append(quoted(alias))
-            # counted from the first row, which is another one for each member
-            slides_in_rows = slides_in_rows or window.slide_rows is not None
-    is_apart = _joins_plainly(syntax) and not slides_in_rows
-    if looks_back and since is not None and not is_apart:
+            # a later one would need the past of an unbounded window; and a slide in rows is counted
+            # from the first row, which is another one for each member
+            is_bounded = window is not None and not window.unbounded
+            in_rows = window is not None and window.slide_rows is not None
+            can_begin_later &= is_bounded and not in_rows
+    if looks_back and not (can_begin_later or begin_at_once):
         return None
     # while the kind of time is open, instants have no type
-    is_open = not looks_back or (is_apart and not engine.catalogue.time_is_open)
+    is_open = not looks_back or (can_begin_later and not engine.catalogue.time_is_open)
+    if not (is_open or begin_at_once):
+        return None
     # without a stream nothing says when time begins for a member
     if not any(one.kind == "stream" for one in engine.catalogue.inputs_of(query)):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from cqlduck.engine import Engine
 from cqlduck.registration.candidates import (
@@ -16,6 +17,7 @@ from cqlduck.registration.options import is_deferred
 from cqlduck.registration.pins import NO_PINS, pins_of
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.text.shapes import without_literals
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.state.registered import Query
 
@@ -107,8 +109,23 @@ def prospect(
     found = widening(engine, statement, own, leaving)
     if not isinstance(found, str):
         return Prospect(None, found.made, "", found)
-    nothing = "no query says the same, shows something of the same, or has other constants alone"
-    return Prospect(None, None, why or found or nothing)
+    return Prospect(None, None, why or found or _differs(engine, statement, leaving))
+
+
+MOST_COMPARED = 1000
+"""With how many queries one is compared to say why it shares with none."""
+
+
+def _differs(engine: Engine, statement: CreateQuery, leaving: Query | None) -> str:
+    """Return why a query has nothing in common with others."""
+    mine = without_literals(statement.body)
+    for other in islice(engine.catalogue.queries.values(), MOST_COMPARED):
+        if other is not leaving and without_literals(other.body) == mine:
+            return (
+                f"it and {other.name} differ in constants alone, but one of these stands where "
+                "none is cut out"
+            )
+    return "no query says the same, shows something of the same, or has other constants alone"
 
 
 def said(engine: Engine, found: Prospect) -> str:

@@ -222,6 +222,19 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     return tuple(shapes.values())
 
 
+def without_literals(text: str) -> str:
+    """Return the words of a text without any number or text in it, wherever it stands.
+
+    >>> without_literals("SELECT 1 FROM s LIMIT 3") == without_literals("SELECT 2 FROM s LIMIT 4")
+    True
+    """
+    literals = (TokenType.NUMBER, TokenType.STRING)
+    return "\n".join(
+        "?" if token.token_type in literals else f"{token.token_type.name}:{token.text}"
+        for token in tokenize(text)
+    )
+
+
 def shape_of(text: str, key: str) -> Shape:
     """Return the shape of a query that has a key; if none has, that without constants."""
     shapes = {shape.key: shape for shape in shapes_of(text)}
