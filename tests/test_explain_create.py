@@ -258,7 +258,7 @@ REASONS = [
      "no query says the same"),
     ("CONTINUOUS QUERY b AS SELECT k, v FROM s WHERE k < 5",
      "it shows tuples that f does not show, and f others"),
-    ("CONTINUOUS QUERY b AS SELECT k, list(v) AS l FROM s WHERE v > 2 GROUP BY k",
+    ("CONTINUOUS QUERY b AS SELECT k, count(*) AS n FROM s WHERE v > 2 GROUP BY k",
      "the constants in which it differs from e cannot be a relation"),
     ("CONTINUOUS QUERY b AS SELECT k, v FROM s [ROWS 3]",
      "it and g differ in constants alone, but one of these stands where none is cut out"),
@@ -274,7 +274,7 @@ def test_it_says_why_a_plan_is_a_querys_own_and_then_it_is(families, text: str, 
         CREATE CONTINUOUS QUERY a AS {ABOVE.format(1)};
         CREATE CONTINUOUS QUERY c AS SELECT max(n) AS n FROM a;
         CREATE CONTINUOUS QUERY d AS SELECT k, v FROM late [RANGE 5] WHERE v > 1;
-        CREATE CONTINUOUS QUERY e AS SELECT k, list(v) AS l FROM s WHERE v > 1 GROUP BY k;
+        CREATE CONTINUOUS QUERY e AS SELECT k, count(*) AS n FROM s WHERE v > 1 GROUP BY k;
         CREATE CONTINUOUS QUERY f AS SELECT k, v FROM s WHERE v > 1 OR k = 2;
         CREATE CONTINUOUS QUERY g AS SELECT k, v FROM s [ROWS 2];
     """)

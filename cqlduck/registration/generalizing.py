@@ -5,8 +5,8 @@ if its answer over all constants at once, by the number of the member, is the an
 
 - every operator takes the member as one more key; a global aggregate gets a group for each member,
   which the member's row keeps there over nothing; nothing is recomputed;
-- each stream has a window with a bound, so that the join with constants that come later needs no
-  past of it; or it is the only stream, and its elements pass one by one; or all begin at once;
+- each stream has a window with a bound, or its elements pass one by one, so that the join with
+  constants needs no past of it but what the window has; or all of it is kept anyway;
 - nothing can raise: what fails, fails for all members.
 
 A constant takes the type of the column that it is compared with, as DuckDB's literals do, and one
@@ -88,7 +88,8 @@ def generalized(
         begin_at_once: Whether it begins with the family, so that this may be one of queries that
             all do.
     """
-    nodes = list(unique(engine.compiled[query.name.lower()].plan))
+    compiled = engine.compiled[query.name.lower()]
+    nodes = list(unique(compiled.plan))
     if not all(map(_is_general, nodes)):
         return None
     syntax = parse_query(shape.text)
@@ -103,7 +104,8 @@ def generalized(
     passes = len(items) == 1 and query.kind == "stream" and not shape.has_operator
     passes = passes and not any(isinstance(node, Distinct) for node in nodes)
     for alias, table in items.items():
-        if _source(engine, table).kind != "stream":
+        source = _source(engine, table)
+        if source.kind != "stream":
             continue
         place = int(table.this.meta["start"])
         window = syntax.windows.get(place)
@@ -111,11 +113,13 @@ def generalized(
             now = next(t.end + 1 for t in tokenize(shape.text) if t.start == place)
         elif window is None or not window.now:
             looks_back.append(quoted(alias))
-            # a later one would need the past of an unbounded window; and a slide in rows is counted
-            # from the first row, which is another one for each member
-            is_bounded = window is not None and not window.unbounded
-            in_rows = window is not None and window.slide_rows is not None
-            can_begin_later &= is_bounded and not in_rows
+            if window is None or window.unbounded:
+                # the join with constants needs all of it, for members that come and go
+                if compiled.spans.get(source.name, 0) is not None:
+                    return None
+            elif window.slide_rows is not None:
+                # counted from the first row, which is another one for each member
+                can_begin_later = False
     if looks_back and not (can_begin_later or begin_at_once):
         return None
     # while the kind of time is open, instants have no type
