@@ -22,6 +22,7 @@ import pytest
 from stops import Stops
 
 import cqlduck
+from cqlduck.compiler import Compiler
 from cqlduck.rewrite.text.shapes import shapes_of
 
 SHAPES = [
@@ -463,6 +464,7 @@ CHANGES = [
     "CREATE OR REPLACE CONTINUOUS QUERY b AS SELECT k, v AS n FROM s [RANGE 2]",
     "CREATE OR REPLACE CONTINUOUS QUERY a AS SELECT k, 1::BIGINT AS n FROM s [RANGE 2] WHERE v > 1",
     "ALTER CONTINUOUS QUERY b SET (keep = '5')",
+    "ALTER CONTINUOUS QUERY b SET (sharing = false)",
 ]
 
 
@@ -564,6 +566,74 @@ def test_who_reads_a_member_that_stands_still_begins_where_that_one_is() -> None
             assert [] == con.check().filter("state <> 'right'").fetchall()
             found.append(sorted(con.changes("above").fetchall()))
     assert found[:2] == found[2:]
+
+
+def test_a_further_member_is_parsed_and_compiled_by_nobody(monkeypatch) -> None:
+    """Registered are rows, and two views; how many members there are does not matter."""
+    said: list[str] = []
+    compiled: list[str] = []
+    compile_one = Compiler.compile
+
+    def compiling(self: Compiler, catalogue: Any, name: str, *args: Any, **more: Any) -> Any:
+        compiled.append(name)
+        return compile_one(self, catalogue, name, *args, **more)
+
+    monkeypatch.setattr(Compiler, "compile", compiling)
+    with cqlduck.connect(trace=lambda sql, _: said.append(sql)) as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        text = "SELECT k, count(*) AS n FROM s [RANGE 5] WHERE v > {} OR k = {} GROUP BY k"
+        for n in range(2):
+            con.execute(query(f"q{n}", text.format(n, n)))
+        assert "q0" in compiled
+        counts = []
+        for n in range(2, 8):
+            compiled.clear()
+            said.clear()
+            con.execute(query(f"q{n}", text.format(n, n)))
+            assert compiled == []
+            assert not [sql for sql in said if sql.startswith("DESCRIBE")]
+            counts.append(len(said))
+        assert max(counts) == min(counts) <= 10
+        assert 2 == sum("CREATE" in sql and "VIEW" in sql for sql in said)
+
+
+def test_one_wrong_query_among_many_of_a_shape_leaves_none() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        texts = [query(f"q{n}", f"SELECT k, v FROM s WHERE v > {n}") + ";" for n in range(300)]
+        texts[217] = texts[217].replace("v >", "w >")
+        with pytest.raises(cqlduck.BindError, match=r"\bw\b") as caught:
+            con.execute("\n".join(texts))
+        assert caught.value.line == 218
+        assert [] == [*con.queries]
+        for view in ("operators", "synopses"):
+            assert [] == con.sql(f"FROM cql.{view}").fetchall()
+        texts[217] = texts[217].replace("w >", "v >")
+        con.execute("\n".join(texts))
+        assert 300 == len(con.queries)
+
+
+def test_who_left_may_be_merged_again() -> None:
+    shape = "SELECT k, count(*) AS n FROM s [RANGE 3] WHERE v > {} GROUP BY k"
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        for name, least in (("a", 1), ("b", 2), ("same", 1)):
+            con.execute(query(name, shape.format(least)))
+
+        def feed(first: int, last: int) -> None:
+            for at in range(first, last):
+                con.append("s", [(v % 2, v) for v in range(at % 5)], at=at)
+                con.advance(at)
+
+        feed(1, 4)
+        con.execute("ALTER CONTINUOUS QUERY a SET (sharing = false)")
+        feed(4, 12)
+        assert con.engine.query("a").family is None
+        con.execute("ALTER CONTINUOUS QUERY a SET (sharing = true)")
+        feed(12, 20)
+        assert con.engine.query("a").family == con.engine.query("same").family is not None
+        assert sorted(con.changes("a").fetchall()) == sorted(con.changes("same").fetchall())
+        assert [] == con.check().filter("state <> 'right'").fetchall()
 
 
 def test_constants_inside_of_conjuncts_are_cut_out_last() -> None:

@@ -210,3 +210,25 @@ def test_readers_of_a_replaced_query_go_on(
             wanted = content("q", answer.elements(), reader.format(q="q"))
             assert wanted == bag(con.as_of("above", tau)), tau
         assert bag(con.table("q")) == bag(con.as_of("q", end)) == bag(con.sql("FROM q"))
+
+
+@pytest.mark.parametrize("sharing", [True, False])
+def test_readers_of_a_replaced_query_get_the_difference_alone(sharing: bool) -> None:
+    """A tuple that the old answer and the new one have is neither deleted nor inserted."""
+    with cqlduck.connect(sharing=sharing) as con:
+        con.execute("""
+            CREATE RELATION r (k INTEGER, name VARCHAR);
+            CREATE CONTINUOUS QUERY q AS SELECT k, name FROM r WHERE k < 3;
+            CREATE CONTINUOUS QUERY other AS SELECT k, name FROM r WHERE k < 9;
+            CREATE CONTINUOUS QUERY above AS SELECT k, name FROM q;
+            CREATE CONTINUOUS QUERY come AS SELECT Istream(k, name) FROM q;
+            CREATE CONTINUOUS QUERY gone AS SELECT Dstream(k, name) FROM q;
+        """)
+        con.append("r", [(1, "a"), (2, "b"), (3, "c")], at=1)
+        con.advance(1)
+        con.execute("CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT k, name FROM r WHERE k > 1")
+        con.advance(2)
+        wanted = [(1, "a", 2, -1), (3, "c", 2, 1)]
+        assert wanted == sorted(con.changes("above", since=1).fetchall())
+        assert [(3, "c", 2, 1)] == con.changes("come", since=1).fetchall()
+        assert [(1, "a", 2, 1)] == con.changes("gone", since=1).fetchall()
