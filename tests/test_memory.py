@@ -57,6 +57,19 @@ QUERIES = {
     "a window beside a relation": "SELECT k FROM s [RANGE 20] UNION ALL SELECT k FROM r",
     "grouped by a constant": "SELECT 7 AS c, count(*) AS n FROM s GROUP BY c",
     "grouped by a constant beside a column": "SELECT 7 AS c, v, count(*) AS n FROM s GROUP BY ALL",
+    "grouped by a relation's column": (
+        "SELECT name, count(*) AS n FROM s, r WHERE s.k = r.k GROUP BY name"
+    ),
+    "grouped by what equals a relation's column": (
+        "SELECT x.v, upper(r.name) AS u, count(*) AS n FROM s x, u, r "
+        "WHERE x.v = u.w AND u.w = r.k GROUP BY ALL"
+    ),
+    "grouped by a condition": (
+        "SELECT v > 3 AS large, k IS NULL AS b, sum(v) AS v FROM s GROUP BY ALL"
+    ),
+    "grouped by a condition beside a column": (
+        "SELECT v > 3 AS large, v, count(*) AS n FROM s GROUP BY ALL"
+    ),
     "distinct constants": "SELECT DISTINCT 7 AS c, NULL AS d FROM s",
     "not in": "SELECT k FROM s [RANGE 5] WHERE k NOT IN (SELECT w FROM u)",
     "a query's stream, joined": "SELECT z.v, u.w FROM z, u [RANGE 5] WHERE z.v = u.w",
@@ -151,6 +164,31 @@ VERDICTS = [
         [
             "the store of s is bounded by the last instant of s",
             "groups of operator 1 is bounded: one row",
+        ],
+    ),
+    (
+        "grouped by what equals a relation's column",
+        [
+            "the store of s grows for ever, with each element of s; it would be bounded by a "
+            "window: s [RANGE 1 HOUR]",
+            "the store of u grows for ever, with each element of u; it would be bounded by a "
+            "window: u [RANGE 1 HOUR]",
+            "groups of operator 1 is bounded by the relation r",
+        ],
+    ),
+    (
+        "grouped by a condition",
+        [
+            "the store of s is bounded by the last instant of s",
+            "groups of operator 1 is bounded: the values of BOOLEAN",
+        ],
+    ),
+    (
+        "grouped by a condition beside a column",
+        [
+            "the store of s is bounded by the last instant of s",
+            "groups of operator 1 grows with each new s.v; it would be bounded by a window: "
+            "s [RANGE 1 HOUR]",
         ],
     ),
     (

@@ -89,6 +89,9 @@ class Bound:
         return f"grows for ever, with {by}"
 
 
+ONE_ROW = Bound(Growth.CONSTANT, ("one row",))
+
+
 @dataclass(frozen=True)
 class Stored:
     """Something that a query keeps, and what bounds it.
@@ -198,7 +201,7 @@ def bound_of(node: Plan) -> Bound:
         case Join() if properties(node).needs_now:
             return Bound(Growth.WINDOW, ("[NOW]",))
         case Aggregate() if not node.keys:
-            return Bound(Growth.CONSTANT, ("one row",))
+            return ONE_ROW
         case Aggregate() | Distinct():
             return _of_values(bound_of(node.input), node)
         case SetOperation():
@@ -230,12 +233,54 @@ def _of_values(inner: Bound, node: Plan) -> Bound:
     if inner.growth is not Growth.EVER:
         return inner
     names = node.keys if isinstance(node, Aggregate) else [c.name for c in node.columns]
-    values = [_origin(node.children[0], name) for name in names]
-    shown = [_in_words(value) for value in values if next(value.find_all(exp.Column), None)]
-    if not shown and not isinstance(node, SetOperation):
-        return Bound(Growth.CONSTANT, ("one row",))
+    bounds = [(name, _of_value(node.children[0], name)) for name in names]
+    growing = [name for name, bound in bounds if bound.growth > Growth.RELATION]
+    if not growing and not isinstance(node, SetOperation):
+        return worst(*(bound for _, bound in bounds)) if names else ONE_ROW
+    shown = [_in_words(_origin(node.children[0], name)) for name in growing or names]
     listed = shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
     return Bound(Growth.VALUES, (listed,), inner.cure)
+
+
+def _of_value(plan: Plan, name: str) -> Bound:
+    """Return how many values a column of an operator can have at an instant."""
+    kind = next(column.type for column in plan.columns if column.name == name)
+    if kind == "BOOLEAN" or kind.startswith("ENUM"):
+        return Bound(Growth.CONSTANT, (f"the values of {kind.partition('(')[0]}",))
+    match plan:
+        case Project():
+            read = [one.name for one in value_of(plan, name).find_all(exp.Column)]
+            bounds = [_of_value(plan.input, one) for one in dict.fromkeys(read)]
+            return worst(*bounds) if bounds else ONE_ROW
+        case Join():
+            bounds = [
+                _of_value(side, one)
+                for one in _equal(plan, name)
+                for side in plan.inputs
+                if any(column.name == one for column in side.columns)
+            ]
+            return min(bounds, key=lambda bound: bound.growth)
+        case Filter() | TimeWindow():
+            return _of_value(plan.input, name)
+        case Aggregate() if name in plan.keys:
+            return _of_value(plan.input, name)
+    return bound_of(plan)
+
+
+def _equal(join: Join, name: str) -> list[str]:
+    """Return a column of a join, and those that are equal to it."""
+    pairs = [
+        (one.this.name, one.expression.name)
+        for one in join.predicates
+        if isinstance(one, exp.EQ)
+        and isinstance(one.this, exp.Column)
+        and isinstance(one.expression, exp.Column)
+    ]
+    found = [name]
+    for known in found:
+        others = [b if a == known else a for a, b in pairs if known in (a, b)]
+        found += [other for other in dict.fromkeys(others) if other not in found]
+    return found
 
 
 def _origin(plan: Plan, name: str) -> exp.Expr:
