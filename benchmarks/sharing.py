@@ -39,6 +39,9 @@ SHAPES = {
     "groups": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE 60] WHERE v > {n} GROUP BY k",
     "filters": "SELECT k, v FROM s WHERE k = {n} AND v > 5",
     "windows": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
+    "levels": "SELECT k, {n} AS level, count(*) AS n FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
+    "mixed": "SELECT k, {call} AS x FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
+    "inside": "SELECT k, v FROM s WHERE v > {n} OR k = {p}",
     "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
     "lists": "SELECT s.k, {item} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k WHERE v > 5",
     "aggregates": "SELECT s.k, {call} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k GROUP BY s.k",
@@ -103,7 +106,8 @@ def prepared(con: cqlduck.Connection, shape: str, number: int) -> list[str]:
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
     con.execute("CREATE RELATION r (k INTEGER, w INTEGER, name VARCHAR)")
     con.append("r", [(k, k * 1000, f"name {k}") for k in range(20)])
-    step = VALUES // (number + 1) if shape in ("groups", "windows") else 1
+    is_spread = shape in ("groups", "windows", "levels", "mixed", "inside")
+    step = VALUES // (number + 1) if is_spread else 1
     texts = [
         SHAPES[shape].format(
             n=step * (n + 1),

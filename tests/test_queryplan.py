@@ -361,6 +361,14 @@ def test_analyze_counts_the_rows_of_the_last_ticks_and_what_is_kept(
         one = plan.operators[number].measures
         expected = [None] * 4 if one is None else [*dataclasses.astuple(one)]
         assert expected == found
+    facts = listed.select("number, linearity, readers, synopsis, table_name, row_count, bytes")
+    wanted = [
+        (one.number, one.linearity, [*one.readers], kept.kind, kept.table, kept.rows, kept.bytes)
+        for one in plan.operators
+        for kept in one.synopses
+    ]
+    assert wanted == [row for row in facts.fetchall() if row[3] is not None]
+    assert {one.number for one in plan.operators} == {row[0] for row in facts.fetchall()}
     drawn(plan)
 
 

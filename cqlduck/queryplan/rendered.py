@@ -60,26 +60,57 @@ def sql(query: str, operators: Sequence[PlanOperator], *, is_measured: bool) -> 
         operators: The operators of the plan.
         is_measured: Whether to say what was measured, which no view has.
     """
-    listed = "o.number, o.parent, o.kind, o.description, o.id, o.inputs,\n    s.kind AS synopsis, "
-    listed += "s.table_name, s.row_count"
-    measured = ""
+    listed = "o.number, o.parent, o.kind, o.description, o.id, o.inputs, f.linearity, f.readers,"
+    listed += "\n    k.kind AS synopsis, k.table_name, "
+    listed += "coalesce(s.row_count, k.rows) AS row_count, k.bound"
+    facts = ", ".join(
+        f"({one.number}, {literal(one.linearity)}, {_texts(one.readers)})" for one in operators
+    )
+    joined = f"LEFT JOIN (VALUES {facts}) AS f(number, linearity, readers) USING (number)"
+    tables = [
+        f"({operator.number}, {literal(one.kind)}, {literal(one.table)}, {_text(one.bound)}, "
+        f"{_number(one.rows)}::BIGINT, {_number(one.bytes)}::BIGINT)"
+        for operator in operators
+        for one in operator.synopses
+    ]
+    values = f"(VALUES {', '.join(tables)})" if tables else _NO_TABLES
+    joined += (
+        f"\nLEFT JOIN {values} AS k(number, kind, table_name, bound, rows, bytes) USING (number)"
+    )
+    joined += "\nLEFT JOIN cql.synopses AS s ON s.query = o.query AND s.table_name = k.table_name"
     if is_measured:
+        listed += ", k.bytes"
         listed += "".join(f", m.{name}" for name in _MEASURES)
         rows = [_values(operator) for operator in operators if operator.measures is not None]
         values = f"(VALUES {', '.join(rows)})" if rows else _NOTHING
-        measured = f"\nLEFT JOIN {values} AS m(number, {', '.join(_MEASURES)}) USING (number)"
+        joined += f"\nLEFT JOIN {values} AS m(number, {', '.join(_MEASURES)}) USING (number)"
     return (
         f"SELECT {listed}, o.sql\nFROM cql.operators AS o\n"
-        "LEFT JOIN cql.synopses AS s ON s.query = o.query AND s.operator = o.number"
-        f"{measured}\nWHERE o.query = {literal(query)}\nORDER BY o.number, s.kind"
+        f"{joined}\nWHERE o.query = {literal(query)}\nORDER BY o.number, k.kind"
     )
 
 
+def _text(value: str | None) -> str:
+    return "NULL::VARCHAR" if value is None else literal(value)
+
+
+def _number(value: float | None) -> str:
+    return "NULL" if value is None else repr(value)
+
+
+def _texts(values: Sequence[str]) -> str:
+    return f"[{', '.join(map(literal, values))}]::VARCHAR[]"
+
+
+_NO_TABLES = (
+    "(SELECT NULL::INTEGER, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::BIGINT, "
+    "NULL::BIGINT LIMIT 0)"
+)
 _NOTHING = "(SELECT NULL::INTEGER, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE, NULL::DOUBLE LIMIT 0)"
 
 
 def _values(operator: PlanOperator) -> str:
     assert operator.measures is not None
     values = (getattr(operator.measures, name) for name in _MEASURES)
-    shown = ", ".join("NULL" if value is None else f"{value!r}::DOUBLE" for value in values)
+    shown = ", ".join(f"{_number(value)}::DOUBLE" for value in values)
     return f"({operator.number}, {shown})"
