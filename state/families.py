@@ -58,7 +58,7 @@ def said(catalogue: Catalogue, member: Query) -> str:
         differ = f"which differ in constants alone; it is number {member.member}"
     if not others:
         shown = f"; it shows {_shown(member)}" if member.projection else ""
-        return f"-- {member.name} is computed by {family.name}, which the others have left{shown}"
+        return f"-- {member.name} is computed by {family.name}, whose only member it is{shown}"
     return (
         f"-- {member.name} is computed by {family.name}, one plan for {len(others) + 1} queries, "
         f"{differ}\n--   the others: {names}{more}"

@@ -312,8 +312,8 @@ def unlike(rnd: random.Random, number: int) -> str:
     return text.format(a=a, b=b)
 
 
-def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
-    """Yield some statements over queries."""
+def statements(rnd: random.Random, names: list[str], shapes: list[str]) -> Iterator[str]:
+    """Yield some statements over queries, most of them of few shapes: so they have families."""
     if rnd.random() < 0.4:
         source = rnd.choice([0, 0, rnd.randrange(len(SOURCES))])
         for fresh in rnd.sample(range(14), rnd.randrange(2, 5)):
@@ -321,7 +321,7 @@ def statements(rnd: random.Random, names: list[str]) -> Iterator[str]:
             yield f"CREATE OR REPLACE CONTINUOUS QUERY q{fresh} AS {body}"
     for _ in range(rnd.choice([0, 1, 2, 5])):
         fresh = f"q{rnd.randrange(14)}"
-        shape = rnd.choice(SHAPES[: rnd.choice([3, len(SHAPES)])])
+        shape = rnd.choice(shapes if rnd.random() < 0.8 else SHAPES)
         body = shape.format(rnd.randrange(4), rnd.randrange(5))
         if rnd.random() < 0.5:
             body = re.sub(r"\[RANGE \d\]", lambda _: f"[RANGE {rnd.randrange(7)}]", body)
@@ -377,13 +377,22 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         # else time is open until the first element comes
         pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
     instant, leaving = 0, random.Random(seed)
+    shapes = random.Random(-seed).sample(SHAPES, 3)
     for number in range(12):
         names = list(pair.both[1].queries)
         for name in names:
             if leaving.random() < 0.1:
                 leave(pair.both[0], name)
+            elif leaving.random() < 0.1:
+                pair.both[0].execute(f"ALTER CONTINUOUS QUERY {name} SET (sharing = true)")
+        if leaving.random() < 0.2:
+            wanted = leaving.random() < 0.7
+            pair.both[0].execute(
+                f"UPDATE cql.properties SET value = {wanted} "
+                "WHERE name = 'sharing' AND owner IS NULL"
+            )
         goes_on = False
-        for text in statements(rnd, names):
+        for text in statements(rnd, names, shapes):
             # a member is then where its family is, alone it goes there in the next tick
             goes_on |= " ACTIVATE" in text
             if is_wall:
@@ -566,6 +575,77 @@ def test_who_reads_a_member_that_stands_still_begins_where_that_one_is() -> None
             assert [] == con.check().filter("state <> 'right'").fetchall()
             found.append(sorted(con.changes("above").fetchall()))
     assert found[:2] == found[2:]
+
+
+EITHER = [
+    # the constants of three queries, the last of which is registered later
+    ("SELECT k, v FROM s [RANGE 3] WHERE v > {0} OR k = {0}", (5, 6, 7)),
+    ("SELECT k, v FROM s [RANGE 3] WHERE {0} < v OR {0} = k", (5, 6, 7)),
+    ("SELECT {0} AS n, k, v FROM s [RANGE 3] WHERE v > k OR k IS NULL", (1, 2, 3)),
+    ("SELECT k, count(*) AS n FROM s [RANGE {0}] WHERE v > k OR k IS NULL GROUP BY k", (2, 3, 4)),
+    ("SELECT count(*) AS n FROM s [RANGE 3] WHERE v > {0} OR k = 1 OR v IS NULL", (5, 6, 7)),
+    ("SELECT k FROM s [RANGE 3] WHERE NOT v < {0} AND k > 0 OR v = 1", (5, 6, 7)),
+]
+
+
+@pytest.mark.parametrize(("text", "constants"), EITHER)
+def test_conditions_of_a_family_are_about_all_of_where(
+    text: str, constants: tuple[int, ...]
+) -> None:
+    """Where WHERE is no conjunction: else they were about its last part alone."""
+    found = []
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+            for n in constants[:2]:
+                con.execute(query(f"q{n}", text.format(n)))
+            con.append("s", [(7, 9), (1, 9)], at=1)
+            con.advance(1)
+            con.execute(query("late", text.format(constants[2])))
+            for at in range(2, 9):
+                con.append("s", [(3, 0), (at, 8), (at, 8)][at % 2 :], at=at)
+                con.advance(at)
+            found.append({name: sorted(con.changes(name).fetchall()) for name in con.queries})
+            assert sharing == (con.engine.query("late").family is not None)
+    assert found[0] == found[1]
+
+
+NO_TEXTS = [
+    "SELECT id, count(*) AS n FROM s [RANGE 3] GROUP BY id HAVING id IN ('{}', '{}')",
+    "SELECT k FROM s [RANGE 3] WHERE coalesce(id, id) = '{}'",
+    "SELECT k FROM s [RANGE 3] WHERE id = '{}' OR k = 3",
+    "SELECT k FROM s [RANGE 3] WHERE id IN ('{}')",
+]
+
+
+@pytest.mark.parametrize("text", NO_TEXTS)
+def test_a_text_that_is_cast_where_it_stands_fails_its_query_alone(text: str) -> None:
+    right = "00000000-0000-0000-0000-00000000000a"
+    for sharing in (True, False):
+        with cqlduck.connect(sharing=sharing) as con:
+            con.execute("CREATE STREAM s (id UUID, k INTEGER)")
+            con.execute(query("a", text.format(right, right)))
+            con.execute(query("b", text.format("oops", right)))
+            con.append("s", [(right, 1)], at=1)
+            with pytest.warns(RuntimeWarning, match="b failed at 1.*oops"):
+                con.advance(1)
+            assert [one.state for one in con.queries.values()] == ["active", "failed"]
+            assert 1 == len(con.changes("a").fetchall())
+
+
+def test_readers_are_named_and_not_their_family() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        con.execute(query("q", "SELECT k, v FROM s [RANGE 3] WHERE v > 0"))
+        for n in range(2):
+            con.execute(query(f"r{n}", f"SELECT k FROM q WHERE k > {n}"))
+        text = "OR REPLACE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [NOW] GROUP BY k"
+        for verb in ("CREATE", "EXPLAIN CREATE"):
+            with pytest.raises(cqlduck.CatalogError, match="^q is read by r0, r1, and its columns"):
+                con.execute(f"{verb} {text}")
+        text = "OR REPLACE CONTINUOUS QUERY q AS SELECT k, v FROM s [RANGE 2] WHERE v > 0"
+        said = "\n".join(row[0] for row in con.execute(f"EXPLAIN CREATE {text}").fetchall())
+        assert "its log and history stay for r0, r1; at" in said
 
 
 def test_a_further_member_is_parsed_and_compiled_by_nobody(monkeypatch) -> None:

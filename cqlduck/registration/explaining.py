@@ -190,8 +190,9 @@ def _leaving(engine: Engine, old: Query) -> Iterator[str]:
     yield f"-- what goes with the old {old.name}"
     readers = engine.catalogue.readers_of(old)
     if readers:
+        names = ", ".join(one.name for one in readers if one.shape is None)
         yield (
-            f"--   its log and history stay for {', '.join(one.name for one in readers)}; at the "
+            f"--   its log and history stay for {names}; at the "
             "first instant of the new one its answer is deleted"
         )
     else:

@@ -250,7 +250,8 @@ def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
         return False
     if not is_general:
         return compiled.columns == like.columns
-    if any(isinstance(node, Recompute) for node in unique(compiled.plan)):
+    # a text that is no column may be cast where it stands, and fail for all
+    if not all(map(_is_general, unique(compiled.plan))):
         return False
     own = [column for column in compiled.columns if not column.name.startswith("_cql_")]
     has_member = any(column.name == MEMBER for column in compiled.columns)

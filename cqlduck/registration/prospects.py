@@ -140,7 +140,8 @@ def said(engine: Engine, found: Prospect) -> str:
     if found.made is None:
         family = found.candidate.query
         count = len(engine.catalogue.members_of(family))
-        return f"it joins {family.name}, one plan for {count} queries, which {differ}"
+        queries = "1 query; they" if count == 1 else f"{count} queries, which"
+        return f"it joins {family.name}, one plan for {queries} {differ}"
     like = found.candidate.query.name
     if found.candidate.is_first:
         return f"it forms the family {found.made.name} with {like}: they {differ}"

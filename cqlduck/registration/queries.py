@@ -227,7 +227,9 @@ def refuse_unfit(
         CatalogError: The columns or the kind are others, or what they have read would change.
     """
     read = {source.name for source in compiled.sources.values()}
-    above = [reader.name for reader in readers if reader.name in read]
+    # families are named by their members
+    names = [reader.name for reader in readers if reader.shape is None]
+    above = [name for name in names if name in read]
     known = engine.catalogue.inputs
     problem = None
     if above:
@@ -247,7 +249,7 @@ def refuse_unfit(
         problem = "a stream with LATE AMEND would correct what the old one said too"
     if problem is not None:
         raise CatalogError(
-            f"{old.name} is read by {', '.join(r.name for r in readers)}, and {problem}",
+            f"{old.name} is read by {', '.join(names)}, and {problem}",
             hint="advance() until it is level, drop these queries first, or give the new one "
             "another name"
             if old.backfill_to is not None

@@ -19,7 +19,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.rewrite.text.constants import NESTING, Constant, compared, listed, nested, ranged
+from cqlduck.rewrite.text.constants import (
+    NESTING,
+    Constant,
+    compared,
+    conjuncts,
+    listed,
+    nested,
+    ranged,
+)
 from cqlduck.rewrite.text.tokens import tokenize
 
 ALIAS = "_cql_constants"
@@ -80,6 +88,7 @@ class Shape:
         has_star: Whether the SELECT list has all columns of FROM, the member among them.
         has_operator: Whether a relation-to-stream operator stands in front of the SELECT list.
         where_end: Where the condition of WHERE ends; None without one.
+        either_at: Where that begins, if it is no conjunction: it has to stand in parentheses.
         group_end: Where the keys of GROUP BY end; None without them.
         by_all: Whether these are ALL.
     """
@@ -94,6 +103,7 @@ class Shape:
     has_star: bool = False
     has_operator: bool = False
     where_end: int | None = None
+    either_at: int | None = None
     group_end: int | None = None
     by_all: bool = False
 
@@ -130,6 +140,9 @@ class Shape:
                 (self.relation_at, " AND ".join(conditions)),
             ]
         elif self.where_end is not None:
+            if conditions and self.either_at is not None:
+                # in front of a constant that may stand there
+                inserted = [(self.either_at, "("), *inserted, (self.where_end, ")")]
             inserted += [(self.where_end, f" AND {condition}") for condition in conditions]
         keys = ", ".join(self._keys())
         if is_global:
@@ -210,6 +223,7 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
         _has_star(tokens[first : last + 1]),
         is_operator,
         ends.get(TokenType.WHERE),
+        _either_at(tokens, clauses),
         ends.get(TokenType.GROUP_BY),
         _is_by_all(tokens, clauses),
     )
@@ -288,6 +302,13 @@ def _list_of(tokens: Sequence[Token], end: int) -> tuple[int, bool]:
         if closing.token_type == TokenType.R_PAREN:
             return first + 2, True
     return first, False
+
+
+def _either_at(tokens: Sequence[Token], clauses: Mapping[TokenType, tuple[int, int]]) -> int | None:
+    """Return where the condition of WHERE begins, if it is no conjunction."""
+    begin, end = clauses.get(TokenType.WHERE, (0, 0))
+    inside = tokens[begin + 1 : end]
+    return None if not inside or list(conjuncts(inside)) else inside[0].start
 
 
 def _is_by_all(tokens: Sequence[Token], clauses: Mapping[TokenType, tuple[int, int]]) -> bool:
