@@ -641,8 +641,9 @@ def test_readers_are_named_and_not_their_family() -> None:
             con.execute(query(f"r{n}", f"SELECT k FROM q WHERE k > {n}"))
         text = "OR REPLACE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [NOW] GROUP BY k"
         for verb in ("CREATE", "EXPLAIN CREATE"):
-            with pytest.raises(cqlduck.CatalogError, match="^q is read by r0, r1, and its columns"):
+            with pytest.raises(cqlduck.CatalogError) as caught:
                 con.execute(f"{verb} {text}")
+            assert caught.value.message.startswith("q is read by r0, r1, and its columns")
         text = "OR REPLACE CONTINUOUS QUERY q AS SELECT k, v FROM s [RANGE 2] WHERE v > 0"
         said = "\n".join(row[0] for row in con.execute(f"EXPLAIN CREATE {text}").fetchall())
         assert "its log and history stay for r0, r1; at" in said
