@@ -38,11 +38,12 @@ from cqlduck.rewrite.plan import (
     value_of,
 )
 from cqlduck.rewrite.plan.aggregates import value_may_raise
+from cqlduck.rewrite.plan.conditions import conjuncts, names_in
 from cqlduck.rewrite.plan.guards import may_raise
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.text.constants import Constant
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
-from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, Shape
+from cqlduck.rewrite.text.shapes import ALIAS, MEMBER, SINCE, Shape
 from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.connection import quoted
@@ -250,12 +251,31 @@ def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
         return False
     if not is_general:
         return compiled.columns == like.columns
-    # a text that is no column may be cast where it stands, and fail for all
-    if not all(map(_is_general, unique(compiled.plan))):
+    nodes = list(unique(compiled.plan))
+    if any(isinstance(node, Recompute) or _may_fail_for_one(node) for node in nodes):
         return False
     own = [column for column in compiled.columns if not column.name.startswith("_cql_")]
     has_member = any(column.name == MEMBER for column in compiled.columns)
     return tuple(own) == like.columns and has_member
+
+
+def _may_fail_for_one(node: Plan) -> bool:
+    """Return whether a condition may raise by a constant, which would fail all members.
+
+    A text is cast where it stands, if what it is compared with is none.
+    """
+    match node:
+        case Filter():
+            conditions, inputs = [*conjuncts(node.predicate)], [node.input]
+        case Join():
+            conditions, inputs = [*node.predicates], [*node.inputs]
+        case _:
+            return False
+    types = {column.name: column.type for plan in inputs for column in plan.columns}
+    others = {f"{ALIAS}.{name}" for name in (MEMBER, SINCE)}
+    read = [{n for n in names_in([one]) if n.startswith(f"{ALIAS}.")} for one in conditions]
+    pairs = zip(conditions, read, strict=True)
+    return any(can_raise(one, types) for one, names in pairs if names - others)
 
 
 def _is_in_units(constant: Constant) -> bool:
