@@ -587,10 +587,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/registration/candidates.py",
         ("what streams have forgotten is forgotten for readers of queries",
-         "for name, thing in found:\n        if thing is None and (inner := "
-         "known.queries.get(name.lower())) is not None:\n            "
          "read[inner.name] = inner.history_from",
-         "for thing in known.inputs_of(query):\n        read[thing.name] = thing.forgotten",
+         "read |= {one.name: one.forgotten for one in known.inputs_of(query)}",
          FAMILIES + "who_reads_a_member_that_stands_still_begins_where_that_one_is"),
     ),
     *_of(

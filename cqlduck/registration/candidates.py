@@ -172,11 +172,12 @@ def forgotten(engine: Engine, query: Query) -> dict[str, Instant | None]:
 
     What a query below it has read may be forgotten, as long as the log of that one is there.
     """
-    known = engine.catalogue
-    found = [(name, known.inputs.get(name.lower())) for name in query.inputs]
-    read = {thing.name: thing.forgotten for _, thing in found if thing is not None}
-    for name, thing in found:
-        if thing is None and (inner := known.queries.get(name.lower())) is not None:
+    known, read = engine.catalogue, dict[str, Instant | None]()
+    for name in query.inputs:
+        thing, inner = known.inputs.get(name.lower()), known.queries.get(name.lower())
+        if thing is not None:
+            read[thing.name] = thing.forgotten
+        elif inner is not None:
             read[inner.name] = inner.history_from
     return read
 
