@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -47,6 +48,12 @@ _CLAUSES = (
     TokenType.ORDER_BY,
 )
 """The clauses of a SELECT that can be generalized, in their order."""
+
+_COMPARING: tuple[tuple[TokenType, Literal["where", "having"]], ...] = (
+    (TokenType.WHERE, "where"),
+    (TokenType.HAVING, "having"),
+)
+"""The clauses of which constants are cut out beside comparisons."""
 
 _UNFIT = frozenset(
     {
@@ -175,9 +182,9 @@ def column_of(place: int) -> str:
 def shapes_of(text: str) -> tuple[Shape, ...]:
     """Return the shapes of a query: the better ones first, if other queries have them.
 
-    These are that with all constants that are conjuncts or listed; that with the constants beside
-    columns; that with none; that with the ranges of windows too, which cost a join; and these two
-    with the constants inside of conjuncts, for which all pairs meet.
+    They have all constants that are conjuncts or listed; those beside columns; none; the ranges of
+    windows too, which cost a join; and the first and the last of these besides the constants inside
+    of conjuncts, for which all pairs meet.
 
     >>> text = "SELECT 7 AS n, k FROM s [RANGE 60] WHERE v > 5 AND k = 'a'"
     >>> most, plain, equal, ranged = shapes_of(text)
@@ -196,20 +203,19 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
         ParseError: The text cannot be split into tokens.
     """
     tokens = tokenize(text)
-    words = _key(tokens, ())
-    clauses = _clauses(tokens)
+    words, clauses = _key(tokens, ()), _clauses(tokens)
     if clauses is None or TokenType.FROM not in clauses:
         return (Shape(text, words, words),)
     first, is_operator = _list_of(tokens, clauses[TokenType.FROM][0])
     last = clauses[TokenType.FROM][0] - (2 if is_operator else 1)
     found = list(listed(tokens[first : last + 1]))
     begin, end = clauses[TokenType.FROM]
-    ranges, inside = list(ranged(tokens[begin + 1 : end])), list[Constant]()
-    for clause, place in ((TokenType.WHERE, "where"), (TokenType.HAVING, "having")):
+    ranges, inside = [*ranged(tokens[begin + 1 : end])], list[Constant]()
+    for clause, place in _COMPARING:
         if clause in clauses:
             begin, end = clauses[clause]
-            found += compared(tokens[begin + 1 : end], place)  # type: ignore[arg-type]
-            inside += nested(tokens[begin + 1 : end], place)  # type: ignore[arg-type]
+            found += compared(tokens[begin + 1 : end], place)
+            inside += nested(tokens[begin + 1 : end], place)
     ends = {kind: tokens[end - 1].end + 1 for kind, (_, end) in clauses.items()}
     beside_columns = [one for one in found if one.place == "column"]
     plain = Shape(
