@@ -41,11 +41,13 @@ class Written:
     Attributes:
         text: Its text.
         names: The names of its columns.
+        types: Their types.
         outline: Its outline.
     """
 
     text: str
     names: tuple[str, ...]
+    types: tuple[str, ...]
     outline: Outline
 
 

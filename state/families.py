@@ -52,10 +52,15 @@ def said(catalogue: Catalogue, member: Query) -> str:
     names = ", ".join(one.name for one in others[:MAX_NAMED])
     more = f" and {len(others) - MAX_NAMED} more" if len(others) > MAX_NAMED else ""
     differ = "which say the same"
-    if member.projection:
-        differ = f"which show something of the same; it shows {_shown(member)}"
     if member.member is not None:
         differ = f"which differ in constants alone; it is number {member.member}"
+        if member.projection:
+            differ = (
+                f"which differ in constants and in what they show; it is number {member.member} "
+            )
+            differ += f"and shows {_shown(member)}"
+    elif member.projection:
+        differ = f"which show something of the same; it shows {_shown(member)}"
     if not others:
         shown = f"; it shows {_shown(member)}" if member.projection else ""
         return f"-- {member.name} is computed by {family.name}, whose only member it is{shown}"

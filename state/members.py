@@ -35,5 +35,6 @@ def unchanged(member: Query, log: str, instant: str) -> list[str]:
     if not member.projection:
         return []
     row = f"row({', '.join(map(quoted, member.projected))})"
-    left = f"SELECT list({row}) FROM {log} WHERE _ts = {instant} AND _weight < 0"
+    own = " AND ".join([f"_ts = {instant} AND _weight < 0", *conditions(member)])
+    left = f"SELECT list({row}) FROM {log} WHERE {own}"
     return [f"NOT coalesce(list_contains(({left}), {row}), false)"]

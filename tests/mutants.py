@@ -108,6 +108,7 @@ FAMILIES = "test_families.py::test_"
 MERGING = "test_merging.py::test_"
 DEFERRED = "test_deferred.py::test_"
 WIDENING = "test_widening.py::test_"
+STEMS = "test_stems.py::test_"
 NARROWING = "test_narrowing.py::test_"
 
 ANEW = "test_answers_anew.py::test_"
@@ -483,6 +484,29 @@ MUTANTS: tuple[Mutant, ...] = (
          WIDENING + "the_text_of_both_has_the_columns_of_the_first_one_first"),
     ),
     *_of(
+        "cqlduck/registration/stems.py",
+        ("dear aggregates are computed for members that do not ask for them",
+         "if _dearest(own) != _dearest(host.compiled):", "if False:",
+         STEMS + "other_queries_have_other_plans"),
+        ("a member that stands still moves to another family, and goes on",
+         'if any(one.state != "active" for one in those):', "if False:",
+         STEMS + "who_stands_still_does_not_move_to_another_family"),
+        ("the member is shown",
+         "if not column.name.startswith(OURS)", "",
+         STEMS + "one_plan_computes_them"),
+    ),
+    *_of(
+        "cqlduck/registration/candidates.py",
+        ("a query shows what the first member of its stem shows",
+         "shown = _lists(engine, family).get(stem.listed)",
+         "shown = next(iter(_lists(engine, family).values()), None)",
+         STEMS + "one_plan_computes_them"),
+        ("a query is merged that shows what no member shows",
+         "return _lists(engine, family).get(shape_of(query.body, family.shape).listed)",
+         "return engine.catalogue.members_of(family)[0]",
+         STEMS + "who_left_is_merged_again"),
+    ),
+    *_of(
         "cqlduck/registration/narrowing.py",
         ("a family ends though its members need a plan each",
          "if not shared or shared not in asked or", "if not shared or",
@@ -507,7 +531,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "if both not in (", "if False and both not in (",
          WIDENING + "other_tuples_have_another_plan"),
         ("who was there shows groups that it left out",
-         "        _selection(its, shown, known),\n    )", "        (),\n    )",
+         "selection = _selection(its, shown, known)", "selection = ()",
          WIDENING + "one_plan_computes_them"),
         ("a text is taken for what it was meant to be",
          "if not fits or compiled.kind != host.kind:", "if shown is None:",
@@ -531,6 +555,10 @@ MUTANTS: tuple[Mutant, ...] = (
          'number = [] if member.member is None else [f"{MEMBER} = {member.member}"]',
          "number = list[str]()",
          FAMILIES + "a_member_that_stands_still_shows_what_it_had"),
+        ("a tuple of a member comes back if it leaves from another one",
+         'f"_ts = {instant} AND _weight < 0", *conditions(member)])',
+         'f"_ts = {instant} AND _weight < 0"])',
+         STEMS + "the_row_at_which_a_reader_fails_is_one_of_its_member"),
         ("a member shows all groups of its family",
          "return [*number, *map(quoted, member.selection)]", "return number",
          WIDENING + "one_plan_computes_them"),

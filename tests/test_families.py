@@ -152,6 +152,34 @@ SOURCES = [
     ("u [RANGE 2]", [], "", ["DISTINCT k", "k", "DISTINCT k, v AS n", "price"], [], ["v > 1"]),
 ]
 
+STEMS = [
+    # FROM and what follows the SELECT list; what queries show of it
+    (
+        "FROM s [RANGE 3] WHERE v > {0} GROUP BY k",
+        ["k, count(*) AS n", "sum(v) AS n, k", "k", "avg(v) AS k", "max(v) AS n", "k, min(v) AS n",
+         "DISTINCT k", "k, median(v) AS n", "k IS NULL AS n, count(v)", "k, {1} AS n"],
+    ),
+    (
+        "FROM s [RANGE 2] x WHERE x.v <= {0} AND k <> {1}",
+        ["count(*) AS n", "sum(v) AS n, max(x.v)", "bool_or(v > 2) AS n", "avg(k) AS n", "k, v"],
+    ),
+    ("FROM s WHERE v > {0}", ["k, v", "v AS n", "*", "k, k > v AS n", "v AS k, k AS n"]),
+    ("FROM s [NOW] WHERE v BETWEEN {0} AND {1}", ["k", "v AS n, k", "Istream(k)", "Rstream(v, k)"]),
+    (
+        "FROM s [RANGE 3], r WHERE s.k = r.k AND v > {0} AND w < {1}",
+        ["s.k, w AS n", "v AS n", "w", "*", "r.k, 1 + w AS n", "Rstream(w)", "Istream(s.k)"],
+    ),
+    (
+        "FROM s [RANGE 3] GROUP BY k HAVING sum(v) > {0}",
+        ["k, count(*) AS n", "sum(v) AS n", "avg(v) AS n, k"],
+    ),
+    (
+        "FROM u [ROWS 3] x LEFT JOIN r y ON x.k = y.k WHERE price > {0}.5 OR name = 'a{1}'",
+        ["x.k, name AS n", "w AS n", "cost, huge", "upper(name) AS n"],
+    ),
+    ("FROM s [RANGE 2] GROUP BY ALL HAVING count(*) > {0}", ["k", "k, sum(v) AS n", "v AS n"]),
+]  # fmt: skip
+
 SCRIPT = """
     CREATE STREAM s (k INTEGER, v INTEGER);
     CREATE STREAM u (k INTEGER, v INTEGER, name VARCHAR, price DOUBLE, cost DECIMAL(8, 2),
@@ -314,6 +342,14 @@ def unlike(rnd: random.Random, number: int) -> str:
 
 def statements(rnd: random.Random, names: list[str], shapes: list[str]) -> Iterator[str]:
     """Yield some statements over queries, most of them of few shapes: so they have families."""
+    if rnd.random() < 0.4:
+        # the stem is that of the shapes, so that a script has few of them
+        rest, lists = STEMS[SHAPES.index(shapes[0]) % len(STEMS)]
+        for fresh in rnd.sample(range(14), rnd.randrange(2, 5)):
+            text = f"SELECT {rnd.choice(lists)} {rest}".format(rnd.randrange(4), rnd.randrange(5))
+            if rnd.random() < 0.3:
+                text = text.replace("[RANGE 3]", f"[RANGE {rnd.randrange(1, 4)}]")
+            yield f"CREATE OR REPLACE CONTINUOUS QUERY q{fresh} AS {text}"
     if rnd.random() < 0.4:
         source = rnd.choice([0, 0, rnd.randrange(len(SOURCES))])
         for fresh in rnd.sample(range(14), rnd.randrange(2, 5)):

@@ -14,6 +14,7 @@ from counts import fewer_in_ci
 from stops import Stops
 
 import cqlduck
+from cqlduck.registration import widening
 from cqlduck.rewrite.widening import Written, widened
 
 SCRIPT = """
@@ -344,18 +345,20 @@ def test_time_that_turns_out_to_be_of_the_wall_gives_all_members_other_types() -
         assert con.sql("FROM b").fetchall()[0][1] == 2
 
 
+def state(con: cqlduck.Connection) -> Any:
+    """Return what is registered, as tables, views and the catalogue have it, and what it says."""
+    tables = ("query_rows", "synopses", "operators", "stubs", "plans")
+    rows = [sorted(con.sql(f"FROM cql_state.{t}").fetchall(), key=repr) for t in tables]
+    views = con.sql("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    known = con.engine.catalogue.queries.values()
+    shown = [(q.name, q.family, q.member, q.projection, q.selection) for q in known]
+    return rows, sorted(map(repr, views)), shown, told(con)
+
+
 @pytest.mark.parametrize("there", [1, 2])
 def test_widening_that_stops_at_any_statement_is_undone(there: int, tmp_path: Path) -> None:
     """Whether a family is made, or one is written anew."""
     trace = Stops()
-
-    def state(con: cqlduck.Connection) -> Any:
-        tables = ("query_rows", "synopses", "operators", "stubs", "plans")
-        rows = [sorted(con.sql(f"FROM cql_state.{t}").fetchall(), key=repr) for t in tables]
-        views = con.sql("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
-        known = con.engine.catalogue.queries.values()
-        shown = [(q.name, q.family, q.projection, q.selection) for q in known]
-        return rows, sorted(map(repr, views)), shown, told(con)
 
     text = f"CREATE CONTINUOUS QUERY z AS SELECT max(d) AS n {GROUPS}"
     with cqlduck.connect(tmp_path / "a.duckdb", trace=trace) as con:
@@ -383,8 +386,7 @@ def test_widening_that_stops_at_any_statement_is_undone(there: int, tmp_path: Pa
 
 def test_the_text_of_both_has_the_columns_of_the_first_one_first(con) -> None:
     def written(body: str) -> Written:
-        found = con.engine.compile("q", body)
-        return Written(body, tuple(c.name for c in found.columns), found.outline)
+        return widening.written(body, con.engine.compile("q", body))
 
     one = written("SELECT k, count(*) AS n FROM s [RANGE 3] GROUP BY k HAVING count(*) > 5")
     other = written("SELECT k, sum(x.v) AS N FROM s [RANGE 3] AS x GROUP BY k")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite.text.time import Instant
+from cqlduck.state.registered import Query
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Shareable:
         asked: Of queries whose windows have not the same rows yet, by their numbers: for how many
             ticks that is not asked again, and since which.
         numbers: Of families: the numbers of their members, by what these differ in.
+        lists: Of families of a stem: for each SELECT list a member that has it.
     """
 
     shapes: dict[str, list[str]] | None = None
@@ -63,6 +65,7 @@ class Shareable:
     numbers: dict[str, dict[tuple[tuple[str, ...], Instant | None], int]] = field(
         default_factory=dict
     )
+    lists: dict[str, dict[str, Query]] = field(default_factory=dict)
 
     def postpone(self, pair: tuple[int, int], why: str, tick: int) -> None:
         """Note that two queries could not be merged now, because the machine lacks something."""
@@ -83,6 +86,12 @@ class Shareable:
         """
         self.shapes = self.meetings = None
         self.numbers.clear()
+        self.lists.clear()
+
+    def regrouped(self, family: str) -> None:
+        """Forget which members a family has."""
+        self.numbers.pop(family, None)
+        self.lists.pop(family, None)
 
     def forget(self, number: int) -> None:
         """Forget a query, or a family: another one may get its number."""

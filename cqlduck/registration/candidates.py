@@ -6,7 +6,7 @@ Nothing is registered here: `families` makes of a candidate what EXPLAIN CREATE 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cqlduck.engine import Engine
@@ -18,7 +18,16 @@ from cqlduck.registration.pins import NO_PINS, Pins
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.shapes import MEMBER, SINCE, Shape, column_of, shape_of, shapes_of
+from cqlduck.rewrite.text.shapes import (
+    MEMBER,
+    SINCE,
+    Shape,
+    column_of,
+    is_stem,
+    shape_of,
+    shapes_of,
+    stems_of,
+)
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.connection import quoted
@@ -74,7 +83,7 @@ def candidates(
         known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
         known = [one for one in known if one.name not in left]
         open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
-        open_to_it = [one for one in open_to_it if _fits(engine, shape, _types(engine, one))]
+        open_to_it = [one for one in open_to_it if fits(engine, shape, _types(engine, one))]
         for query in open_to_it or [*known, *alike(engine, shape.key)]:
             like = (*engine.catalogue.members_of(query), query)[0]
             if query.name in left or not pins.admit(query, is_open=bool(open_to_it)):
@@ -82,6 +91,41 @@ def candidates(
             if _is_plain(engine, like, shape):
                 can_be = query.keep == keep and is_first(engine, query)
                 yield Candidate(query, like, shape, bool(open_to_it), can_be)
+    for stem in stems_of(statement.body):
+        for family in engine.catalogue.families.values():
+            if family.shape != stem.key or family.keep != keep or family.name in left:
+                continue
+            shown = _lists(engine, family).get(stem.listed)
+            if shown is None or not pins.admit(family, is_open=True):
+                continue
+            can_join = _may_join(engine, family) and fits(engine, stem, _types(engine, family))
+            if can_join and _is_plain(engine, shown, stem):
+                yield Candidate(family, shown, stem, is_open=True, is_first=False)
+
+
+def _lists(engine: Engine, family: Query) -> Mapping[str, Query]:
+    """Return the members of a family of a stem by their SELECT lists, one for each."""
+    known = engine.shareable.lists.get(family.name)
+    if known is None:
+        assert family.shape is not None
+        members = engine.catalogue.members_of(family)
+        known = {shape_of(one.body, family.shape).listed: one for one in members}
+        engine.shareable.lists[family.name] = known
+    return known
+
+
+def member_like(engine: Engine, family: Query, query: Query) -> Query | None:
+    """Return a member of a family that shows of it what a query would; None if none does.
+
+    Args:
+        engine: The engine.
+        family: A family whose members differ in constants.
+        query: A query of its shape or stem.
+    """
+    assert family.shape is not None
+    if not is_stem(family.shape):
+        return engine.catalogue.members_of(family)[0]
+    return _lists(engine, family).get(shape_of(query.body, family.shape).listed)
 
 
 def leaving_names(engine: Engine, leaving: Query | None) -> tuple[str, ...]:
@@ -108,7 +152,7 @@ def _types(engine: Engine, family: Query) -> Sequence[str]:
     return () if constants is None else [column.type for column in constants.columns[2:]]
 
 
-def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
+def fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
     """Return whether constants have the types of a family: of what is no date DuckDB has the word.
 
     Args:
@@ -130,7 +174,7 @@ def _fits(engine: Engine, shape: Shape, types: Sequence[str]) -> bool:
 def note(engine: Engine, query: Query) -> None:
     """Note a query that has a plan of its own, for those that come after it."""
     if engine.shareable.shapes is not None:
-        for shape in shapes_of(query.body):
+        for shape in (*shapes_of(query.body), *stems_of(query.body)):
             engine.shareable.shapes.setdefault(shape.key, []).append(query.name.lower())
 
 
@@ -239,10 +283,15 @@ class Founding:
     constants: Input | None
 
 
-def founding(engine: Engine, one: Candidate) -> Founding | str:
+def founding(engine: Engine, one: Candidate, own: Compiled | None = None) -> Founding | str:
     """Return the family that can be made of a candidate and a query like it, or why none can be.
 
     Nothing is registered.
+
+    Args:
+        engine: The engine.
+        one: The candidate.
+        own: The plan of the query that it is like; without, that runs.
     """
     since = since_of(engine, one.query)
     if any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(one.query)):
@@ -255,13 +304,14 @@ def founding(engine: Engine, one: Candidate) -> Founding | str:
         return busy
     found = None
     if one.shape.constants:
-        is_unfit = {(one.shape.key, True), (one.shape.key, one.is_first)} & engine.shareable.unfit
-        if not is_unfit:
-            found = generalized(engine, one.query, one.shape, begin_at_once=one.is_first)
+        key = one.shape.with_list
+        if not {(key, True), (key, one.is_first)} & engine.shareable.unfit:
+            own = own or engine.compiled[one.query.name.lower()]
+            found = generalized(engine, own, one.shape, begin_at_once=one.is_first)
         if found is None:
-            engine.shareable.unfit.add((one.shape.key, one.is_first))
+            engine.shareable.unfit.add((key, one.is_first))
             return f"the constants in which it differs from {one.like.name} cannot be a relation"
-        if not _fits(engine, one.shape, found.types):
+        if not fits(engine, one.shape, found.types):
             return f"its constants have other types than those of {one.like.name}"
     elif not one.is_first:
         return busy
@@ -286,8 +336,11 @@ def _compiled(
     except Error as error:
         log.debug("%s is not generalized: %s", one.like.name, error.message)
         compiled = None
-    if compiled is None or not is_as(compiled, one.like, is_general=generalized is not None):
-        engine.shareable.unfit.add((one.shape.key, one.is_first))
+    like, is_general = one.like, generalized is not None
+    if compiled is None or not is_as(
+        compiled, like.kind, like.order_by, like.columns, is_general=is_general
+    ):
+        engine.shareable.unfit.add((one.shape.with_list, one.is_first))
         return f"one plan for it and {one.like.name} would mean something else"
     return Founding(name, body, compiled, since, generalized, constants)
 

@@ -39,7 +39,8 @@ from cqlduck.registration.candidates import (
 from cqlduck.registration.generalizing import value
 from cqlduck.registration.options import assign, longest, options_of
 from cqlduck.registration.pins import Pins
-from cqlduck.registration.widening import Widening, widening
+from cqlduck.registration.stems import shown_of_stem
+from cqlduck.registration.widening import Shown, Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.shapes import SINCE, Shape, shape_of
 from cqlduck.rewrite.text.statements import CreateQuery
@@ -64,7 +65,9 @@ def join(engine: Engine, statement: CreateQuery, pins: Pins) -> bool:
         if not one.is_open:
             family = _found(engine, one)
         if family is not None:
-            _add(engine, family, statement, one.shape, one.like)
+            is_member = one.like.family == family.name
+            shown = Shown(one.like.projection, one.like.selection) if is_member else Shown()
+            _add(engine, family, statement, one.like, shown, one.shape)
             return True
     return False
 
@@ -79,9 +82,7 @@ def _found(engine: Engine, one: Candidate) -> Query | None:
         return None
     query, family = one.query, make(engine, made, one.shape.key)
     if one.is_first:
-        statement = _separate(engine, query)
-        first = _add(engine, family, statement, shape_of(query.body, one.shape.key), query)
-        _move(engine, first, query.position)
+        _move_into(engine, family, query, Shown())
     return family
 
 
@@ -114,18 +115,21 @@ def widen(engine: Engine, statement: CreateQuery, compiled: Compiled) -> bool:
     """
     found = widening(engine, statement, compiled)
     if isinstance(found, str):
+        found = shown_of_stem(engine, statement, compiled)
+    if isinstance(found, str):
         return False
-    family = found.host if found.host.shape is not None else None
-    if family is None:
+    key = WIDENED if found.stem is None else found.stem.key
+    family = found.host
+    if found.moved:
         assert found.made is not None
-        query, family = found.host, make(engine, found.made, WIDENED)
-        first = _separate(engine, query)
-        names = tuple(column.name for column in query.columns)
-        member = _member(engine, family, first, query)
-        _show(engine, family, member, names, found.host_selection)
-        _move(engine, member, query.position)
+        family = make(engine, found.made, key)
+        for query, shown in found.moved:
+            _move_into(engine, family, query, shown)
     elif found.made is not None:
-        _rewrite(engine, family, found)
+        _rewrite(engine, family, found, key)
+    else:
+        family.shape = key
+        catalog_rows.move(engine.database, family)
     like = Query(
         0,
         statement.name,
@@ -136,22 +140,31 @@ def widen(engine: Engine, statement: CreateQuery, compiled: Compiled) -> bool:
         compiled.order,
         taken=compiled.taken,
     )
-    member = _member(engine, family, statement, like)
-    _show(engine, family, member, found.projection, found.selection)
+    _add(engine, family, statement, like, Shown(found.projection, found.selection))
     return True
+
+
+def _move_into(engine: Engine, family: Query, query: Query, shown: Shown) -> None:
+    """Make a query, or a member of another family, a member of one, before it has moved."""
+    if query.family is None:
+        statement = _separate(engine, query)
+    else:
+        statement = CreateQuery(query.name, query.body, options_of(query))
+        leave(engine, query)
+    _move(engine, _add(engine, family, statement, query, shown), query.position)
 
 
 WIDENED = "widened"
 """The shape of families whose members show different columns: no text has it."""
 
 
-def _rewrite(engine: Engine, family: Query, found: Widening) -> None:
+def _rewrite(engine: Engine, family: Query, found: Widening, key: str) -> None:
     """Give a family that has not moved yet another plan, which has more columns."""
     assert found.made is not None
     compiled = found.made.compiled
     engine.erase(family)
     family.body, family.columns, family.taken = found.made.body, compiled.columns, compiled.taken
-    family.shape = WIDENED
+    family.shape = key
     engine.write(family, compiled)
     engine.expect(family)
     for member in engine.catalogue.members_of(family):
@@ -159,18 +172,6 @@ def _rewrite(engine: Engine, family: Query, found: Widening) -> None:
         member.selection = (*member.selection, *found.host_selection)
         catalog_rows.move(engine.database, member)
         answers.create_member(engine.database, engine.clock, member)
-
-
-def _show(
-    engine: Engine,
-    family: Query,
-    member: Query,
-    projection: tuple[str, ...],
-    selection: tuple[str, ...],
-) -> None:
-    """Register a member that shows some columns of a family."""
-    member.projection, member.selection = projection, selection
-    register(engine, family, member)
 
 
 def make(engine: Engine, made: Founding, key: str) -> Query:
@@ -208,43 +209,26 @@ def make(engine: Engine, made: Founding, key: str) -> Query:
     return family
 
 
-def _add(engine: Engine, family: Query, statement: CreateQuery, shape: Shape, like: Query) -> Query:
+def _add(
+    engine: Engine,
+    family: Query,
+    statement: CreateQuery,
+    like: Query,
+    shown: Shown,
+    shape: Shape | None = None,
+) -> Query:
     """Register a member of a family.
 
     Args:
         engine: The engine.
         family: The family.
         statement: CREATE CONTINUOUS QUERY.
-        shape: The shape of its text.
-        like: A query of this shape.
-    """
-    known = engine.catalogue
-    member = _member(engine, family, statement, like)
-    since = member.since
-    constants = known.constants_of(family)
-    if constants is not None:
-        numbers = numbers_of(engine, family)
-        values = tuple(constant.sql for constant in shape.constants), since
-        number = numbers.get(values)
-        if number is None or all(m.member != number for m in known.members_of(family)):
-            # never one that another had: its elements may be in the log still
-            number = numbers[values] = constants.next_seq + 1
-            _enter(engine, family, constants, number, since, shape, "+")
-        member.member = number
-    register(engine, family, member)
-    return member
-
-
-def _member(engine: Engine, family: Query, statement: CreateQuery, like: Query) -> Query:
-    """Return a member of a family that is to be registered.
-
-    Args:
-        engine: The engine.
-        family: The family.
-        statement: CREATE CONTINUOUS QUERY.
         like: A query with its columns, inputs and order.
+        shown: What it shows.
+        shape: Its shape or stem that the family has; without, that is looked for.
     """
-    known = engine.catalogue
+    known, key = engine.catalogue, family.shape
+    assert key is not None
     member = Query(
         known.next_position,
         statement.name,
@@ -257,10 +241,27 @@ def _member(engine: Engine, family: Query, statement: CreateQuery, like: Query) 
         taken=like.taken,
         number=known.next_number,
         family=family.name,
+        projection=shown.columns,
+        selection=shown.selection,
     )
     assign(engine, member, dict(statement.options))
     compiled = engine.compiled[family.name.lower()]
     member.complete_from = complete_from(engine.catalogue, member, compiled)
+    constants = known.constants_of(family)
+    if constants is not None:
+        shape = shape or shape_of(statement.body, key)
+        since = member.since
+        numbers = numbers_of(engine, family)
+        values = tuple(constant.sql for constant in shape.constants), since
+        number = numbers.get(values)
+        if number is None or all(m.member != number for m in known.members_of(family)):
+            # never one that another had: its elements may be in the log still
+            number = numbers[values] = constants.next_seq + 1
+            _enter(engine, family, constants, number, since, shape, "+")
+        member.member = number
+        if family.name in engine.shareable.lists:
+            engine.shareable.lists[family.name].setdefault(shape.listed, member)
+    register(engine, family, member)
     return member
 
 
@@ -357,7 +358,7 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     bound_history(engine, family)
     if constants is not None and all(one.member != member.member for one in rest):
         assert member.member is not None
-        engine.shareable.numbers.pop(family.name, None)
+        engine.shareable.regrouped(family.name)
         assert family.shape is not None
         shape = shape_of(member.body, family.shape)
         _enter(engine, family, constants, member.member, member.since, shape, "-")
@@ -377,7 +378,7 @@ def end(engine: Engine, family: Query) -> None:
     engine.housekeeping.dropped(family)
     engine.housekeeping.lost.pop(family.name, None)
     engine.output_buffer.store(family)
-    engine.shareable.numbers.pop(family.name, None)
+    engine.shareable.regrouped(family.name)
     if constants is not None:
         known.remove(constants)
         stores.drop(base, constants)

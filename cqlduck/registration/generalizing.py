@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -28,12 +29,14 @@ from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Column,
     Distinct,
     Filter,
     Join,
     Plan,
     Project,
     Recompute,
+    Source,
     unique,
     value_of,
 )
@@ -78,18 +81,17 @@ class Generalized:
 
 
 def generalized(
-    engine: Engine, query: Query, shape: Shape, *, begin_at_once: bool
+    engine: Engine, compiled: Compiled, shape: Shape, *, begin_at_once: bool
 ) -> Generalized | None:
     """Return how a query is generalized; None if it cannot be.
 
     Args:
         engine: The engine.
-        query: The query.
+        compiled: The plan that the query has alone.
         shape: Its shape.
         begin_at_once: Whether it begins with the family, so that this may be one of queries that
             all do.
     """
-    compiled = engine.compiled[query.name.lower()]
     nodes = list(unique(compiled.plan))
     if not all(map(_is_general, nodes)):
         return None
@@ -102,7 +104,7 @@ def generalized(
     if any(kind is None for kind in types):
         return None
     now, looks_back, can_begin_later = None, [], _joins_plainly(syntax)
-    passes = len(items) == 1 and query.kind == "stream" and not shape.has_operator
+    passes = len(items) == 1 and compiled.kind == "stream" and not shape.has_operator
     passes = passes and not any(isinstance(node, Distinct) for node in nodes)
     for alias, table in items.items():
         source = _source(engine, table)
@@ -128,7 +130,7 @@ def generalized(
     if not (is_open or begin_at_once):
         return None
     # without a stream nothing says when time begins for a member
-    if not any(one.kind == "stream" for one in engine.catalogue.inputs_of(query)):
+    if not any(map(partial(_reads_a_stream, engine), compiled.sources.values())):
         return None
     return Generalized(
         now,
@@ -137,6 +139,14 @@ def generalized(
         is_open,
         any(map(_is_global, nodes)),
     )
+
+
+def _reads_a_stream(engine: Engine, source: Source) -> bool:
+    """Return whether an input is a stream, or a query that reads one, itself or through others."""
+    query = engine.catalogue.queries.get(source.name.lower())
+    if query is None:
+        return source.kind == "stream"
+    return any(one.kind == "stream" for one in engine.catalogue.inputs_of(query))
 
 
 def _is_global(node: Plan) -> bool:
@@ -245,18 +255,33 @@ def _has_long_decimals(engine: Engine, tables: Iterable[exp.Table]) -> bool:
     return max(scales, default=0) > _MOST_SCALE
 
 
-def is_as(compiled: Compiled, like: Query, *, is_general: bool) -> bool:
-    """Return whether the plan of a family yields what its members yield, and the member."""
-    if compiled.kind != like.kind or compiled.order != like.order_by:
+def is_as(
+    compiled: Compiled,
+    kind: str,
+    order: str | None,
+    columns: tuple[Column, ...],
+    *,
+    is_general: bool,
+) -> bool:
+    """Return whether the plan of a family yields what its members yield, and the member.
+
+    Args:
+        compiled: The plan.
+        kind: Whether a member yields a 'stream' or a 'relation'.
+        order: Its ORDER BY, or nothing.
+        columns: Its columns.
+        is_general: Whether the family has a relation of constants.
+    """
+    if compiled.kind != kind or compiled.order != order:
         return False
     if not is_general:
-        return compiled.columns == like.columns
+        return compiled.columns == columns
     nodes = list(unique(compiled.plan))
     if any(isinstance(node, Recompute) or _may_fail_for_one(node) for node in nodes):
         return False
     own = [column for column in compiled.columns if not column.name.startswith("_cql_")]
     has_member = any(column.name == MEMBER for column in compiled.columns)
-    return tuple(own) == like.columns and has_member
+    return tuple(own) == columns and has_member
 
 
 def _may_fail_for_one(node: Plan) -> bool:

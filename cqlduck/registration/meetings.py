@@ -156,8 +156,9 @@ def _by_constants(engine: Engine) -> Iterator[Meeting]:
                 continue
             found = of_constants(engine, family, query)
             reach, by_rows = _reach(engine, query)
+            is_shown = candidates.member_like(engine, family, query) is not None
             # a family whose members differ in constants has no windows in rows alone
-            if found is not None and reach is not None and not by_rows:
+            if found is not None and is_shown and reach is not None and not by_rows:
                 sinces = [one for one in (query.since, found[1]) if one is not None]
                 at = Instant(max(sinces) + reach) if sinces else NEVER
                 yield from _unless_tried(engine, Meeting(query.name, family.name, at))

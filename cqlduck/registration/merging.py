@@ -24,20 +24,18 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import duckdb
 
 from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.registration import families, meetings
-from cqlduck.registration.candidates import Founding, family_name
-from cqlduck.registration.widening import Widening, shown_with
+from cqlduck.registration.candidates import Founding, family_name, member_like
+from cqlduck.registration.widening import Host, Shown, Widening, shown_with, written
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.content import answer_at_rest
 from cqlduck.rewrite.statements.row_synopses import row_synopses
 from cqlduck.rewrite.text.tokens import has_same_words
-from cqlduck.rewrite.widening import Written
 from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import quoted
@@ -101,8 +99,8 @@ def _merge(engine: Engine, query: Query, host: Query) -> None:
     if found.made is not None:
         family = _family(engine, found.made, query, host)
         names = tuple(column.name for column in host.columns)
-        _move(engine, family, host, _Shown(names, found.host_selection))
-    _move(engine, family, query, _Shown(found.projection, found.selection))
+        _move(engine, family, host, Shown(names, found.host_selection))
+    _move(engine, family, query, Shown(found.projection, found.selection))
     engine.catalogue.reorder()
     engine.recount()
 
@@ -117,34 +115,15 @@ def _join(engine: Engine, family: Query, query: Query) -> None:
     if found is None:
         raise _Differs(f"no member of {family.name} has its constants")
     number, since = found
+    like = member_like(engine, family, query)
+    if like is None:
+        raise _Differs(f"no member of {family.name} shows what it shows")
     # its row among the constants is that of the other one
     query = dataclasses.replace(query, since=since)
-    _enter(engine, family, query, _Shown((), ()), number)
+    _enter(engine, family, query, Shown(like.projection, like.selection), number)
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a query, or family, shows of the family into which it is merged.
-
-    Attributes:
-        columns: The columns of that one, one for each of its own; none if these are called alike.
-        selection: Those that are true in what it shows.
-    """
-
-    columns: tuple[str, ...]
-    selection: tuple[str, ...]
-
-    def of(self, source: Query, member: Query) -> _Shown:
-        """Return what a member of a family shows then."""
-        if not self.columns:
-            return _Shown(member.projection, member.selection)
-        names = dict(zip((c.name for c in source.columns), self.columns, strict=True))
-        columns = (names[name] for name in member.projected)
-        kept = (names[name] for name in member.selection)
-        return _Shown(tuple(columns), tuple(dict.fromkeys((*kept, *self.selection))))
-
-
-def _move(engine: Engine, family: Query, source: Query, shown: _Shown) -> None:
+def _move(engine: Engine, family: Query, source: Query, shown: Shown) -> None:
     """Make a query, or the members of a family, members of another family.
 
     Raises:
@@ -164,10 +143,9 @@ def _found(engine: Engine, query: Query, host: Query) -> Widening:
     Raises:
         _Differs: None does.
     """
-    own, its = engine.incremental(query), engine.incremental(host).outline
-    if own.outline is not None and its is not None:
-        names = tuple(column.name for column in query.columns)
-        found = shown_with(engine, host, its, Written(query.body, names, own.outline), own)
+    own, its = engine.incremental(query), engine.incremental(host)
+    if own.outline is not None and its.outline is not None:
+        found = shown_with(engine, Host(host, host.body, its), written(query.body, own))
         if isinstance(found, str):
             raise _Differs(found)
         if found.made is None or host.shape is None:
@@ -238,7 +216,7 @@ def _rows_of_both(
 
 
 def _enter(
-    engine: Engine, family: Query, query: Query, shown: _Shown, number: int | None = None
+    engine: Engine, family: Query, query: Query, shown: Shown, number: int | None = None
 ) -> None:
     """Make a query a member of a family that is where the query is, of a number if it has these.
 
@@ -259,7 +237,7 @@ def _enter(
     families.register(engine, family, member)
 
 
-def _move_over(engine: Engine, family: Query, query: Query, shown: _Shown) -> None:
+def _move_over(engine: Engine, family: Query, query: Query, shown: Shown) -> None:
     """Make a member of a family one of another family that is where both are.
 
     Raises:
@@ -286,7 +264,7 @@ MAX_COPIED = 1_000_000
 """How many elements of a member are copied at most when its family is merged into another one."""
 
 
-def _member(family: Query, query: Query, shown: _Shown, number: int | None = None) -> Query:
+def _member(family: Query, query: Query, shown: Shown, number: int | None = None) -> Query:
     """Return what a query is as a member of a family into which it is merged."""
     return dataclasses.replace(
         query,

@@ -15,6 +15,7 @@ from cqlduck.registration.candidates import (
 )
 from cqlduck.registration.options import is_deferred
 from cqlduck.registration.pins import NO_PINS, pins_of
+from cqlduck.registration.stems import shown_of_stem
 from cqlduck.registration.widening import Widening, widening
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.shapes import without_literals
@@ -106,10 +107,12 @@ def prospect(
         why = made
     if pins and leaving is not None:
         return Prospect(None, None, f"{leaving.name}, in whose place it comes, is pinned")
-    found = widening(engine, statement, own, leaving)
-    if not isinstance(found, str):
-        return Prospect(None, found.made, "", found)
-    return Prospect(None, None, why or found or _differs(engine, statement, leaving))
+    for search in (widening, shown_of_stem):
+        found = search(engine, statement, own, leaving)
+        if not isinstance(found, str):
+            return Prospect(None, found.made, "", found)
+        why = why or found
+    return Prospect(None, None, why or _differs(engine, statement, leaving))
 
 
 MOST_COMPARED = 1000
@@ -153,16 +156,20 @@ def said(engine: Engine, found: Prospect) -> str:
 
 def _said_of_widened(engine: Engine, found: Widening) -> str:
     """Return in words with what a query would be shown."""
-    host, made = found.host, found.made
+    host, made, is_stem = found.host, found.made, found.stem is not None
     shown = f"it shows {', '.join(found.projection)}"
     if found.selection:
         shown += f" where {' and '.join(found.selection)}"
-    if host.shape is None:
+    if found.moved:
         assert made is not None
-        return f"it forms the family {made.name} with {host.name}, of which {shown}"
+        besides = "; they differ in constants besides" if is_stem else ""
+        return f"it forms the family {made.name} with {host.name}, of which {shown}{besides}"
     count = len(engine.catalogue.members_of(host))
     queries = "1 query that shows" if count == 1 else f"{count} queries that show"
+    queries += " something of the same"
+    if is_stem:
+        queries = (
+            f"{'1 query' if count == 1 else f'{count} queries'} of other constants and columns"
+        )
     more = ", and is given the columns that it lacks" if made is not None else ""
-    return (
-        f"it joins {host.name}, one plan for {queries} something of the same{more}; {shown} of it"
-    )
+    return f"it joins {host.name}, one plan for {queries}{more}; {shown} of it"

@@ -12,8 +12,8 @@ of them, and the others have theirs besides.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
@@ -31,9 +31,10 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.physical.outline import Outline
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.shapes import Shape
 from cqlduck.rewrite.text.statements import CreateQuery
 from cqlduck.rewrite.widening import Written, widened
-from cqlduck.state.registered import Query
+from cqlduck.state.registered import Input, Query
 
 log = logging.getLogger("cqlduck")
 
@@ -50,6 +51,58 @@ cheaper to register and to tick.
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What a member shows of its family, or a family of one into which it is merged.
+
+    Attributes:
+        columns: The columns of that one, one for each of its own; none if these are called alike.
+        selection: Those that are true in what it shows.
+    """
+
+    columns: tuple[str, ...] = ()
+    selection: tuple[str, ...] = ()
+
+    def of(self, source: Query, member: Query) -> Shown:
+        """Return what a member of a family shows then."""
+        if not self.columns:
+            return Shown(member.projection, member.selection)
+        names = dict(zip((c.name for c in source.columns), self.columns, strict=True))
+        columns = (names[name] for name in member.projected)
+        kept = (names[name] for name in member.selection)
+        return Shown(tuple(columns), tuple(dict.fromkeys((*kept, *self.selection))))
+
+
+@dataclass(frozen=True)
+class Host:
+    """A plan that may compute more queries than it does.
+
+    Attributes:
+        query: A family, or a query that has a plan of its own.
+        text: The text of the plan.
+        compiled: The plan.
+        founding: The family that it would be the plan of, if the constants of a query are to be a
+            relation.
+        constants: That relation, or the one that the family has.
+    """
+
+    query: Query
+    text: str
+    compiled: Compiled
+    founding: Founding | None = None
+    constants: Input | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the plan is that of a query which is in no family, nor would be."""
+        return self.query.shape is None and self.founding is None
+
+    @property
+    def outline(self) -> Outline | None:
+        """What it shows."""
+        return self.compiled.outline
+
+
+@dataclass(frozen=True)
 class Widening:
     """How a query can be computed with another one.
 
@@ -59,6 +112,9 @@ class Widening:
         projection: The columns of that family that the query shows.
         selection: Its columns that are true in what the query shows.
         host_selection: Those that are true in what the host has shown so far.
+        stem: The stem of the query, if both differ in constants besides.
+        moved: The queries that become members of the family that is made, besides the query: what
+            they show of it.
     """
 
     host: Query
@@ -66,6 +122,8 @@ class Widening:
     projection: tuple[str, ...]
     selection: tuple[str, ...]
     host_selection: tuple[str, ...]
+    stem: Shape | None = None
+    moved: tuple[tuple[Query, Shown], ...] = ()
 
 
 def widening(
@@ -84,8 +142,7 @@ def widening(
         return why
     if any(key == "history" for key, _ in statement.options):
         return why
-    names = tuple(column.name for column in compiled.columns)
-    query = Written(statement.body, names, shown)
+    query = written(statement.body, compiled)
     keep = retention_of(engine, dict(statement.options).get("keep"))
     left = leaving_names(engine, leaving)
     for host in _hosts(engine, shown.base):
@@ -93,11 +150,9 @@ def widening(
             continue
         why = f"{host.name} shows something of the same, but has begun, is read or pinned, or has "
         why += "other options"
-        if host.keep != keep or not _may_host(engine, host):
+        if host.keep != keep or not may_host(engine, host):
             continue
-        its = engine.compiled[host.name.lower()].outline
-        assert its is not None
-        found = shown_with(engine, host, its, query, compiled)
+        found = shown_with(engine, Host(host, host.body, engine.compiled[host.name.lower()]), query)
         if not isinstance(found, str):
             return found
         why = found
@@ -117,7 +172,7 @@ def _hosts(engine: Engine, base: str) -> Iterator[Query]:
             yield query
 
 
-def _may_host(engine: Engine, host: Query) -> bool:
+def may_host(engine: Engine, host: Query) -> bool:
     """Return whether a query or family takes others that show something else.
 
     So it is before it has moved, and if nobody reads it or has pinned something of it.
@@ -133,38 +188,38 @@ def _may_host(engine: Engine, host: Query) -> bool:
     return not (engine.catalogue.readers(host) or engine.streamon.executor.pins_of(host.name))
 
 
-def shown_with(
-    engine: Engine, host: Query, its: Outline, query: Written, own: Compiled
-) -> Widening | str:
+def shown_with(engine: Engine, host: Host, query: Written) -> Widening | str:
     """Return how one plan computes a query and a host, or why none does; nothing changes.
 
     Args:
         engine: The engine.
-        host: A query that has a plan of its own, or a family.
-        its: Its outline.
-        query: The query; its outline has an equal base.
-        own: The plan that it has alone.
+        host: The host.
+        query: The query.
     """
-    made, columns, shown = None, host.columns, its
-    if host.shape is None or not _has(its, query.outline):
+    its, made, compiled = host.outline, host.founding, host.compiled
+    assert its is not None
+    if host.is_alone or not _has(its, query.outline):
         found = _made(engine, host, its, query)
         if isinstance(found, str):
             return found
-        made, columns = found, found.compiled.columns
-        assert found.compiled.outline is not None
-        shown = found.compiled.outline
-        if columns[: len(host.columns)] != host.columns:
-            return f"what {host.name} shows would be called otherwise"
+        made, compiled = found, found.compiled
+        if compiled.columns[: len(host.compiled.columns)] != host.compiled.columns:
+            return f"what {host.query.name} shows would be called otherwise"
+    shown, columns = compiled.outline, compiled.columns
+    assert shown is not None
     known = {means: c for means, c in zip(reversed(shown.columns), reversed(columns), strict=True)}
     projection = [known[means] for means in query.outline.columns]
-    if [c.type for c in projection] != [c.type for c in own.columns]:
-        return f"beside {host.name} its columns would have other types"
+    if [c.type for c in projection] != list(query.types):
+        return f"beside {host.query.name} its columns would have other types"
+    selection = _selection(its, shown, known)
+    moved = ((host.query, Shown(host.query.projected, selection)),) if host.is_alone else ()
     return Widening(
-        host,
+        host.query,
         made,
         tuple(column.name for column in projection),
         _selection(query.outline, shown, known),
-        _selection(its, shown, known),
+        selection,
+        moved=moved,
     )
 
 
@@ -183,43 +238,55 @@ def _has(shown: Outline, its: Outline) -> bool:
     )
 
 
-def _made(engine: Engine, host: Query, its: Outline, query: Written) -> Founding | str:
+def _made(engine: Engine, host: Host, its: Outline, query: Written) -> Founding | str:
     """Return the family that computes a host and a query, or why there can be none."""
+    called = host.query.name
+    if its.base != query.outline.base:
+        return f"it shows something of other tuples than {called}"
     both = {*its.conditions} & {*query.outline.conditions}
     if both not in ({*its.conditions}, {*query.outline.conditions}):
-        return f"it shows tuples that {host.name} does not show, and {host.name} others"
+        return f"it shows tuples that {called} does not show, and {called} others"
     try:
-        body = widened(Written(host.body, tuple(c.name for c in host.columns), its), query)
+        body = widened(written(host.text, host.compiled), query)
         if body is None:
-            return f"its text does not say how it would be shown beside {host.name}"
-        name = host.name if host.shape is not None else family_name(engine)
-        compiled = engine.compiler.compile(engine.catalogue, name, body)
+            return f"its text does not say how it would be shown beside {called}"
+        made, name = host.founding, family_name(engine) if host.is_alone else called
+        name = name if made is None else made.name
+        compiled = engine.compiler.compile(engine.catalogue, name, body, constants=host.constants)
     except Error as error:
-        log.debug("%s is not widened: %s", host.name, error.message)
-        return f"its text means something else beside {host.name}"
+        log.debug("%s is not widened: %s", called, error.message)
+        return f"its text means something else beside {called}"
     shown = compiled.outline
     if len(compiled.columns) > MAX_COLUMNS:
-        return f"{host.name} would have more than {MAX_COLUMNS} columns"
+        return f"{called} would have more than {MAX_COLUMNS} columns"
     fits = shown is not None and _has(shown, its) and _has(shown, query.outline)
-    if not fits or compiled.kind != host.kind:
-        return f"its text means something else beside {host.name}"
-    if len(_conditions(engine, host, compiled, its, query.outline)) > MAX_CONDITIONS:
-        return f"{host.name} would have more than {MAX_CONDITIONS} conditions"
-    return Founding(name, body, compiled, since_of(engine, host), None, None)
+    if not fits or compiled.kind != host.compiled.kind:
+        return f"its text means something else beside {called}"
+    members = engine.catalogue.members_of(host.query) if made is None else ()
+    if len(_conditions(members, compiled, its, query.outline)) > MAX_CONDITIONS:
+        return f"{called} would have more than {MAX_CONDITIONS} conditions"
+    if made is not None:
+        return replace(made, body=body, compiled=compiled)
+    return Founding(name, body, compiled, since_of(engine, host.query), None, None)
 
 
-def _conditions(engine: Engine, host: Query, compiled: Compiled, *shown: Outline) -> set[str]:
+def written(text: str, compiled: Compiled) -> Written:
+    """Return a query as it is written, and what it shows."""
+    assert compiled.outline is not None
+    names, types = zip(*((c.name, c.type) for c in compiled.columns), strict=True)
+    return Written(text, names, types, compiled.outline)
+
+
+def _conditions(members: Sequence[Query], compiled: Compiled, *shown: Outline) -> set[str]:
     """Return the conditions that a family would have as columns, by meaning.
 
     Args:
-        engine: The engine.
-        host: The query or family that becomes a family, or has more columns.
-        compiled: The plan.
+        members: The members that it has.
+        compiled: Its plan.
         shown: What the host and another query show.
     """
     assert compiled.outline is not None
     names = (column.name for column in compiled.columns)
     meanings = dict(zip(names, compiled.outline.columns, strict=True))
-    members = engine.catalogue.members_of(host)
     found = {meanings[name] for member in members for name in member.selection}
     return found.union(*(one.conditions for one in shown)) - {*compiled.outline.conditions}

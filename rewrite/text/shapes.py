@@ -7,6 +7,9 @@ What is cut out is in `constants`; all else is part of the shape. A text has sev
 the first cannot be generalized, or no other query has it, the next one may do. They are read from
 the tokens: the text of a further query of a known shape need not be parsed.
 
+Of a stem the SELECT list is cut out too. One plan can compute queries of one stem if it has the
+columns of all (`registration.stems`).
+
 A query has a shape with constants only if nothing in it may look at rows of several queries at
 once: it is one SELECT, without subqueries, set operations, LIMIT, OVER or samples.
 """
@@ -88,6 +91,7 @@ class Shape:
         text: The query.
         key: Equal for queries of one shape; the constants leave their kind in it.
         words: Equal for queries that say the same.
+        listed: The words of the SELECT list; nothing where the query cannot be generalized.
         constants: What was cut out, in order; nothing where the query cannot be generalized.
         relation_at: Behind FROM: where the relation of constants is inserted.
         list_start: Where the SELECT list begins, and
@@ -103,6 +107,7 @@ class Shape:
     text: str
     key: str
     words: str
+    listed: str = ""
     constants: tuple[Constant, ...] = ()
     relation_at: int = 0
     list_start: int = 0
@@ -113,6 +118,15 @@ class Shape:
     either_at: int | None = None
     group_end: int | None = None
     by_all: bool = False
+
+    @property
+    def with_list(self) -> str:
+        """The key, with the SELECT list also if it is that of a stem."""
+        return f"{self.key}\n{self.listed}" if is_stem(self.key) else self.key
+
+    def ends(self, key: str) -> bool:
+        """Return whether a key of a shape may be that of a query of this stem."""
+        return key.endswith(self.key.split("\n", 2)[2])
 
     def generalized(
         self, relation: str, since: Sequence[str], now: int | None, *, is_global: bool
@@ -202,44 +216,123 @@ def shapes_of(text: str) -> tuple[Shape, ...]:
     Raises:
         ParseError: The text cannot be split into tokens.
     """
+    found = _constants(text)
+    if isinstance(found, Shape):
+        return (found,)
+    shapes: dict[str, Shape] = {}
+    for some in found.choices:
+        constants = sorted(some, key=lambda one: one.start)
+        key = _key(found.tokens, constants)
+        shapes.setdefault(key, replace(found.shape, key=key, constants=tuple(constants)))
+    return tuple(shapes.values())
+
+
+def stems_of(text: str) -> tuple[Shape, ...]:
+    """Return the stems of a query: its shapes without the SELECT list, the better ones first.
+
+    A query that shows a constant has none, as each constant would be another list; nor has one with
+    DISTINCT or ORDER BY, as these are about what is shown.
+
+    >>> one, *_ = stems_of("SELECT k, v FROM s [RANGE 60] WHERE v > 5")
+    >>> other, *_ = stems_of("SELECT k FROM s [RANGE 60] WHERE v > 6")
+    >>> one.key == other.key, one.listed == other.listed
+    (True, False)
+
+    Raises:
+        ParseError: The text cannot be split into tokens.
+    """
+    found = _constants(text)
+    if isinstance(found, Shape) or found.has_listed or found.is_about_list:
+        return ()
+    begin = found.from_place
+    stems: dict[str, Shape] = {}
+    for some in found.choices:
+        constants = sorted(some, key=lambda one: one.start)
+        key = "\n".join([_STEM, found.operator, _key(found.tokens[begin:], constants)])
+        if constants:
+            stems.setdefault(key, replace(found.shape, key=key, constants=tuple(constants)))
+    return tuple(stems.values())
+
+
+_STEM = "stem"
+"""The first word of the key of a stem: no text has it."""
+
+
+def is_stem(key: str) -> bool:
+    """Return whether a key is that of a stem."""
+    return key.startswith(f"{_STEM}\n")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What can be cut out of a text.
+
+    Attributes:
+        tokens: Its tokens.
+        shape: Its shape without constants.
+        choices: Which constants are cut out, the better choices first.
+        has_listed: Whether some of them are listed.
+        is_about_list: Whether another clause than the SELECT list is about what that one shows.
+        operator: The relation-to-stream operator in front of the list, in lower case, or nothing.
+        from_place: The place of FROM among the tokens.
+    """
+
+    tokens: Sequence[Token]
+    shape: Shape
+    choices: Sequence[Sequence[Constant]]
+    has_listed: bool
+    is_about_list: bool
+    operator: str
+    from_place: int
+
+
+def _constants(text: str) -> _Found | Shape:
+    """Return what can be cut out of a text; its one shape if nothing can."""
     tokens = tokenize(text)
     words, clauses = _key(tokens, ()), _clauses(tokens)
     if clauses is None or TokenType.FROM not in clauses:
-        return (Shape(text, words, words),)
-    first, is_operator = _list_of(tokens, clauses[TokenType.FROM][0])
-    last = clauses[TokenType.FROM][0] - (2 if is_operator else 1)
-    found = list(listed(tokens[first : last + 1]))
+        return Shape(text, words, words)
     begin, end = clauses[TokenType.FROM]
-    ranges, inside = [*ranged(tokens[begin + 1 : end])], list[Constant]()
+    first, is_operator = _list_of(tokens, begin)
+    last = begin - (2 if is_operator else 1)
+    items = tokens[first : last + 1]
+    shown, ranges, inside = [*listed(items)], [*ranged(tokens[begin + 1 : end])], list[Constant]()
+    found = [*shown]
     for clause, place in _COMPARING:
         if clause in clauses:
-            begin, end = clauses[clause]
-            found += compared(tokens[begin + 1 : end], place)
-            inside += nested(tokens[begin + 1 : end], place)
+            there = tokens[clauses[clause][0] + 1 : clauses[clause][1]]
+            found += compared(there, place)
+            inside += nested(there, place)
     ends = {kind: tokens[end - 1].end + 1 for kind, (_, end) in clauses.items()}
-    beside_columns = [one for one in found if one.place == "column"]
     plain = Shape(
         text,
         words,
         words,
+        _key(items, ()),
         (),
         ends[TokenType.FROM],
         tokens[first].start,
         tokens[last].end + 1,
-        _has_star(tokens[first : last + 1]),
+        _has_star(items),
         is_operator,
         ends.get(TokenType.WHERE),
         _either_at(tokens, clauses),
         ends.get(TokenType.GROUP_BY),
         _is_by_all(tokens, clauses),
     )
-    shapes: dict[str, Shape] = {}
-    more = [*found, *ranges]
-    for some in (found, beside_columns, [], more, [*found, *inside], [*more, *inside]):
-        constants = sorted(some, key=lambda one: one.start)
-        key = _key(tokens, constants)
-        shapes.setdefault(key, replace(plain, key=key, constants=tuple(constants)))
-    return tuple(shapes.values())
+    beside_columns, more = [c for c in found if c.place == "column"], [*found, *ranges]
+    none: list[Constant] = []
+    choices = found, beside_columns, none, more, [*found, *inside], [*more, *inside]
+    is_distinct = tokens[1].token_type == TokenType.DISTINCT
+    return _Found(
+        tokens,
+        plain,
+        choices,
+        bool(shown),
+        is_distinct or TokenType.ORDER_BY in clauses,
+        tokens[1].text.lower() if is_operator else "",
+        begin,
+    )
 
 
 def without_literals(text: str) -> str:
@@ -256,9 +349,10 @@ def without_literals(text: str) -> str:
 
 
 def shape_of(text: str, key: str) -> Shape:
-    """Return the shape of a query that has a key; if none has, that without constants."""
-    shapes = {shape.key: shape for shape in shapes_of(text)}
-    return shapes.get(key) or next(one for one in shapes.values() if not one.constants)
+    """Return the shape or stem of a query that has a key; if none has, that without constants."""
+    those = stems_of(text) if is_stem(key) else shapes_of(text)
+    shapes = {shape.key: shape for shape in those}
+    return shapes.get(key) or next(one for one in shapes_of(text) if not one.constants)
 
 
 def _key(tokens: Sequence[Token], constants: Sequence[Constant]) -> str:
