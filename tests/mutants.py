@@ -534,7 +534,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "selection = _selection(its, shown, known)", "selection = ()",
          WIDENING + "one_plan_computes_them"),
         ("a text is taken for what it was meant to be",
-         "if not fits or compiled.kind != host.kind:", "if shown is None:",
+         "if not fits or compiled.kind != host.compiled.kind:", "if shown is None:",
          WIDENING + "a_name_means_what_it_means_alone"),
     ),
     *_of(
