@@ -16,7 +16,7 @@ from test_widening import SCRIPT, explained, register, run, state, told
 
 import cqlduck
 from cqlduck.compiler import Compiler
-from cqlduck.rewrite.text.shapes import is_stem, shape_of, stems_of
+from cqlduck.rewrite.text.shapes import is_stem, shape_of, shapes_of, stems_of
 
 GROUPS = "FROM s [RANGE 3] WHERE v > {} GROUP BY k"
 JOIN = "FROM s [RANGE 3], r WHERE s.k = r.k AND v > {}"
@@ -287,3 +287,74 @@ def test_the_row_at_which_a_reader_fails_is_one_of_its_member(con: cqlduck.Conne
     con.append("s", [(2, 3, None, None)], at=2)
     con.advance(2)
     assert con.engine.query("reader").error_row == "q1(k = 2, m = 3)"
+
+
+CHANGES = [
+    "DROP CONTINUOUS QUERY q0",
+    "CREATE OR REPLACE CONTINUOUS QUERY q0 AS SELECT k FROM s",
+    "ALTER CONTINUOUS QUERY q0 SET (sharing = false)",
+]
+
+
+@pytest.mark.parametrize("text", CHANGES)
+@pytest.mark.parametrize("shown", ["k, avg(v) AS n", "count(*) AS n", "k, sum(v) AS n", "k AS n_2"])
+def test_who_showed_what_a_family_without_constants_called_otherwise_shows_it(
+    text: str, shown: str, tmp_path: Path
+) -> None:
+    pair = Pair(tmp_path, {})
+    pair.open()
+    pair.execute(SCRIPT)
+    for con in pair.both:
+        register(
+            con,
+            *(f"SELECT {one} {GROUPS.format(1)}" for one in ("k, count(*) AS n", "k, sum(v) AS n")),
+        )
+        con.execute(text)
+        con.execute(f"CREATE CONTINUOUS QUERY x AS SELECT {shown} {GROUPS.format(2)}")
+        run(con)
+    assert told(pair.both[0]) == told(pair.both[1])
+
+
+def test_who_has_left_says_no_longer_what_a_list_shows(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {})
+    pair.open()
+    pair.execute(SCRIPT)
+    for con in pair.both:
+        lists = ("k, count(*) AS n", "k, count(*) AS n", "k", "k")
+        register(con, *(f"SELECT {one} {GROUPS.format(n % 2)}" for n, one in enumerate(lists)))
+        con.execute("DROP CONTINUOUS QUERY q1")
+        register_more(
+            con,
+            f"SELECT k, sum(v) AS t {GROUPS.format(0)}",
+            *[f"SELECT {lists[0]} {GROUPS.format(0)}"],
+        )
+        run(con)
+    assert told(pair.both[0]) == told(pair.both[1])
+
+
+def test_an_open_family_of_the_stem_comes_before_one_that_has_to_be_made(
+    con: cqlduck.Connection,
+) -> None:
+    lists = ("k, count(*) AS n", "k, sum(v) AS n", "k, sum(v) AS n")
+    register(con, *bodies(GROUPS, *lists))
+    run(con)
+    con.execute("ALTER CONTINUOUS QUERY q1 SET (sharing = false)")
+    assert register_more(con, *bodies(GROUPS, lists[1], first=9)) == ["_cql_family_1"]
+
+
+def test_a_family_of_many_columns_gets_no_further_ones(con: cqlduck.Connection) -> None:
+    lists = [f"k, count(*) FILTER (WHERE v > {n}) AS n" for n in range(40)]
+    families = register(con, *bodies(GROUPS, *lists))
+    assert len(set(families)) == 3
+    for family in con.engine.catalogue.families.values():
+        assert len(family.columns) <= 17
+
+
+def test_a_text_of_several_lines_is_no_other_text() -> None:
+    one = "SELECT k, name || 'a\nDPIPE:||\nSTRING:b' AS n FROM s WHERE v > 1"
+    other = "SELECT k, name || 'a' || 'b' AS n FROM s WHERE v > 1"
+    assert {stem.listed for stem in stems_of(one)}.isdisjoint(
+        stem.listed for stem in stems_of(other)
+    )
+    keys = [{shape.key for shape in shapes_of(text)} for text in (one, other)]
+    assert keys[0].isdisjoint(keys[1])

@@ -78,29 +78,58 @@ def candidates(
     except Error:
         return  # to compile it says what is wrong, and where
     keep = retention_of(engine, dict(statement.options).get("keep"))
-    left = leaving_names(engine, leaving)
-    for shape in shapes:
-        known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
-        known = [one for one in known if one.name not in left]
-        open_to_it = [one for one in known if one.keep == keep and _may_join(engine, one)]
-        open_to_it = [one for one in open_to_it if fits(engine, shape, _types(engine, one))]
-        for query in open_to_it or [*known, *alike(engine, shape.key)]:
-            like = (*engine.catalogue.members_of(query), query)[0]
-            if query.name in left or not pins.admit(query, is_open=bool(open_to_it)):
-                continue
-            if _is_plain(engine, like, shape):
-                can_be = query.keep == keep and is_first(engine, query)
-                yield Candidate(query, like, shape, bool(open_to_it), can_be)
-    for stem in stems_of(statement.body):
-        for family in engine.catalogue.families.values():
-            if family.shape != stem.key or family.keep != keep or family.name in left:
-                continue
-            shown = _lists(engine, family).get(stem.listed)
-            if shown is None or not pins.admit(family, is_open=True):
-                continue
-            can_join = _may_join(engine, family) and fits(engine, stem, _types(engine, family))
-            if can_join and _is_plain(engine, shown, stem):
-                yield Candidate(family, shown, stem, is_open=True, is_first=False)
+    wanted = _Wanted(keep, leaving_names(engine, leaving), pins)
+    shaped = [one for shape in shapes for one in _of_shape(engine, shape, wanted)]
+    if not any(one.is_open for one in shaped):
+        # a family that takes it comes before one that would have to be made
+        for stem in stems_of(statement.body):
+            yield from _of_stem(engine, stem, wanted)
+    yield from shaped
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a query that is registered asks of those that it may be computed with.
+
+    Attributes:
+        keep: How long changes are kept.
+        left: The names of what goes before.
+        pins: What is pinned for that.
+    """
+
+    keep: str | None
+    left: tuple[str, ...]
+    pins: Pins
+
+
+def _of_shape(engine: Engine, shape: Shape, wanted: _Wanted) -> Iterator[Candidate]:
+    """Yield the candidates of a shape."""
+    known = [one for one in engine.catalogue.families.values() if one.shape == shape.key]
+    known = [one for one in known if one.name not in wanted.left]
+    open_to_it = [one for one in known if one.keep == wanted.keep and _may_join(engine, one)]
+    open_to_it = [one for one in open_to_it if fits(engine, shape, _types(engine, one))]
+    for query in open_to_it or [*known, *alike(engine, shape.key)]:
+        like = (*engine.catalogue.members_of(query), query)[0]
+        if query.name in wanted.left:
+            continue
+        if not wanted.pins.admit(query, is_open=bool(open_to_it)):
+            continue
+        if _is_plain(engine, like, shape):
+            can_be = query.keep == wanted.keep and is_first(engine, query)
+            yield Candidate(query, like, shape, bool(open_to_it), can_be)
+
+
+def _of_stem(engine: Engine, stem: Shape, wanted: _Wanted) -> Iterator[Candidate]:
+    """Yield the families of a stem with a member that shows what a query of this stem shows."""
+    for family in engine.catalogue.families.values():
+        if family.shape != stem.key or family.keep != wanted.keep or family.name in wanted.left:
+            continue
+        shown = _lists(engine, family).get(stem.listed)
+        if shown is None or not wanted.pins.admit(family, is_open=True):
+            continue
+        can_join = _may_join(engine, family) and fits(engine, stem, _types(engine, family))
+        if can_join and _is_plain(engine, shown, stem):
+            yield Candidate(family, shown, stem, is_open=True, is_first=False)
 
 
 def _lists(engine: Engine, family: Query) -> Mapping[str, Query]:

@@ -348,6 +348,10 @@ def leave(engine: Engine, member: Query, *, keep_log: bool = False) -> None:
     answers.drop_member(base, member, keep_log=keep_log)
     catalog_rows.delete(base, member)
     known.remove(member)
+    lists = engine.shareable.lists.get(family.name, {})
+    if any(one is member for one in lists.values()):
+        # what it has shown is not what a family shows from now on
+        del engine.shareable.lists[family.name]
     engine.housekeeping.lost.pop(member.name, None)
     engine.shareable.meetings = None
     rest = known.members_of(family)

@@ -12,12 +12,14 @@ computed at the groups and instants that changed, which are the CTE `running`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import intervals, outliers, search
 from cqlduck.rewrite.operators.aggregate import IS, OLD, WAS, Grouping
+from cqlduck.rewrite.operators.extremes import Extreme, extremes_of
 from cqlduck.rewrite.operators.instants import AT, Laid, laid_out
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N
 from cqlduck.rewrite.physical.arrivals import reads_arrivals
@@ -74,7 +76,7 @@ class Accumulating(Grouping):
     @property
     def accumulators(self) -> Sequence[Accumulator]:
         """Those that are lifted."""
-        return self.sums
+        return [*self.sums, *self.of_extremes]
 
     @property
     def carried(self) -> list[Aggregation]:
@@ -100,6 +102,17 @@ class Accumulating(Grouping):
     def is_recomputed(self, made: Aggregation) -> bool:
         """Return whether an aggregate is worked out from tuples."""
         return made.is_holistic
+
+    @cached_property
+    def extremes(self) -> Mapping[int, Extreme]:
+        """The extremes that are worked out from tuples only where they leave, by place."""
+        again = {place: made for place, made in enumerate(self.made) if self.is_recomputed(made)}
+        return extremes_of(self.node, again)
+
+    @property
+    def of_extremes(self) -> Sequence[Accumulator]:
+        """What is lifted for these."""
+        return [one for each in self.extremes.values() for one in (each.come, each.gone)]
 
     def changes(self, table: str) -> exp.Query:
         """Write the elements, lifted, and return the states with both results."""
@@ -195,6 +208,9 @@ class Accumulating(Grouping):
             for accumulator in made.accumulators:
                 if accumulator in self.accumulators:
                     yield made.call.argument, accumulator
+        for extreme in self.extremes.values():
+            yield extreme.made.call.argument, extreme.come
+            yield extreme.made.call.argument, extreme.gone
 
     def _nothing(self) -> exp.Query:
         """The change of no tuple at the first instant."""
@@ -236,14 +252,18 @@ class Accumulating(Grouping):
         """Return (keys, `_ts`, values) of the aggregates that are worked out again."""
         inner = self.node.input
         again = [made for made in self.made if self.is_recomputed(made)]
+        conditions = [after(qualified("i", TS), parameter("t0"))]
+        if self.extremes:
+            leaves = [qualified("i", extreme.leaves) for extreme in self.extremes.values()]
+            conditions.append(exp.or_(*leaves))
         how = Laid(
             inner.columns,
             exp.to_table("running"),
             self.node.keys,
-            (after(qualified("i", TS), parameter("t0")),),
+            tuple(conditions),
             is_unit=properties(inner).has_unit_weights,
             is_blank=True,
-            is_bag=not all(made.call.distinct for made in again),
+            is_bag=not (self.extremes or all(made.call.distinct for made in again)),
         )
         tuples = laid_out(self.writer.alive(inner).subquery("l"), how)
         keys = [column(name) for name in how.own_keys]
@@ -276,6 +296,8 @@ class Accumulating(Grouping):
         """Return the value of a result that is carried along, worked out at an instant."""
         if self.is_recomputed(made):
             value = sized_value(qualified("again", recomputed_name(place)), made)
+            if place in self.extremes:
+                return self.extremes[place].value(value)
             if made.call.call.find(exp.Count) is None:
                 return value
             # a group of none may have no row there

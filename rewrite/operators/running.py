@@ -12,16 +12,18 @@ too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import frames
 from cqlduck.rewrite.operators.accumulating import Accumulating, recomputed_name, unsized_value
 from cqlduck.rewrite.operators.aggregate import LAST, OLD
+from cqlduck.rewrite.operators.extremes import Extreme
 from cqlduck.rewrite.physical.algebra import Accumulator, N
 from cqlduck.rewrite.physical.evaluators import has_frame
-from cqlduck.rewrite.relalg.builders import cast, column, typed_null
+from cqlduck.rewrite.relalg.builders import cast, column, filtered, typed_null
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     TS,
@@ -46,12 +48,23 @@ class Running(Accumulating):
     @property
     def accumulators(self) -> Sequence[Accumulator]:
         """Those that are lifted."""
+        return [*self._stated, *self.of_extremes]
+
+    @property
+    def _stated(self) -> Sequence[Accumulator]:
+        """Those that have a state after each instant."""
         return [a for made in self.made for a in made.accumulators if a not in made.bags]
+
+    @cached_property
+    def extremes(self) -> Mapping[int, Extreme]:
+        """The extremes that are worked out from tuples only where they leave, by place."""
+        # a frame is worked out as a whole
+        return {} if has_frame(self.node) else super().extremes
 
     @property
     def framed(self) -> Sequence[Accumulator]:
         """Those of the last instants: they need the instants before the tick too."""
-        return [a for a in self.accumulators if a.width is not None]
+        return [a for a in self._stated if a.width is not None]
 
     def state_names(self) -> list[str]:
         """Return the columns of a state in the delta."""
@@ -139,6 +152,7 @@ class Running(Accumulating):
             column(N),
             *[column(a.name) for a in self.sums],
             *[named(typed_null(a.type), a.name) for a in self.framed],
+            *self._extremes_before(),
             *[column(call.name) for call in carried],
             named(exp.true(), OLD),
         ).from_("before", copy=False)
@@ -146,7 +160,7 @@ class Running(Accumulating):
             *self.keys,
             column(TS),
             column(N),
-            *[column(a.name) for a in (*self.sums, *self.framed)],
+            *[column(a.name) for a in (*self.sums, *self.framed, *self.of_extremes)],
             *[x.copy() for x in nothing],
             named(exp.false(), OLD),
         ).from_(self.source, copy=False)
@@ -171,14 +185,26 @@ class Running(Accumulating):
         )
         return union_all([before, changes, earlier])
 
+    def _extremes_before(self) -> list[exp.Expr]:
+        """The extremes as of $t0, as what has come."""
+        listed: list[exp.Expr] = []
+        for extreme in self.extremes.values():
+            listed.append(named(column(extreme.made.call.name), extreme.come.name))
+            listed.append(named(typed_null(extreme.gone.type), extreme.gone.name))
+        return listed
+
     def _running(self) -> exp.Select:
         """State after each instant, beside its own lift, or the state before it."""
         after_each = [
             named(cast(self._over(exp.Sum(this=column(N))), "BIGINT"), N),
             named(column(N), "_cql_d_n"),
         ]
-        for accumulator in self.accumulators:
+        for accumulator in self._stated:
             after_each += self._after_each(accumulator)
+        for extreme in self.extremes.values():
+            before = filtered(extreme.come.monoid.over(this=column(extreme.come.name)), column(OLD))
+            whole = exp.Window(this=before, partition_by=[key.copy() for key in self.keys])
+            after_each += extreme.after_each(self._over, whole)
         return exp.select(
             *self.keys,
             column(TS),

@@ -8,6 +8,7 @@ the last w instants would be lifted from the tuples of all of them: its aggregat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from sqlglot import exp
 
@@ -93,6 +94,10 @@ class Stepped(Accumulating):
                 named(qualified("changes", TS), TS),
                 *place,
                 *states,
+                *chain.from_iterable(
+                    extreme.after(qualified("kept", extreme.made.call.name))
+                    for extreme in self.extremes.values()
+                ),
                 *[
                     named(sized_value(qualified("kept", made.call.name), made), made.call.name)
                     for made in self.carried

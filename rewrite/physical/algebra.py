@@ -395,10 +395,10 @@ def aggregation(
     """
     if call.function == "count" and call.argument is None:
         return Aggregation(call, Made((), lambda state: state(N)))
-    value = _argument(call, types)
+    value = argument_of(call, types)
     if value is None:
         return Aggregation(call, None)
-    made = FUNCTIONS[_name(call)].made(Argument(call, place, value, call.argument_type or ""))
+    made = FUNCTIONS[name_of(call)].made(Argument(call, place, value, call.argument_type or ""))
     if made is None or grows or all(a.monoid.without or a.monoid is BAG for a in made.accumulators):
         return Aggregation(call, made)
     if width is None:
@@ -414,7 +414,7 @@ def _framed(accumulator: Accumulator, width: Duration) -> Accumulator:
     return replace(accumulator, lift=lift, width=width)
 
 
-def _name(call: AggregateCall) -> str:
+def name_of(call: AggregateCall) -> str:
     """Return the name of an aggregate function, or one that `FUNCTIONS` has not."""
     if call.function != "other":
         return call.function
@@ -424,12 +424,12 @@ def _name(call: AggregateCall) -> str:
     return function_name(core)
 
 
-def _argument(call: AggregateCall, types: Mapping[str, str]) -> exp.Expr | None:
+def argument_of(call: AggregateCall, types: Mapping[str, str]) -> exp.Expr | None:
     """Return the argument of a function of `FUNCTIONS`, or None.
 
     None where it may raise: it is computed for each element, and not for the tuples that are there.
     """
-    if _name(call) not in FUNCTIONS:
+    if name_of(call) not in FUNCTIONS:
         return None
     if call.function != "other":
         return column(call.argument) if call.argument else None
@@ -458,5 +458,5 @@ def needs_lifetimes(node: Aggregate) -> bool:
 
 def monoid_of_results(call: AggregateCall) -> Monoid | None:
     """Return how results over parts that have no tuple in common combine, or None."""
-    function = FUNCTIONS.get(_name(call))
+    function = FUNCTIONS.get(name_of(call))
     return None if function is None else function.whole

@@ -343,8 +343,7 @@ def without_literals(text: str) -> str:
     """
     literals = (TokenType.NUMBER, TokenType.STRING)
     return "\n".join(
-        "?" if token.token_type in literals else f"{token.token_type.name}:{token.text}"
-        for token in tokenize(text)
+        "?" if token.token_type in literals else _word(token) for token in tokenize(text)
     )
 
 
@@ -366,8 +365,14 @@ def _key(tokens: Sequence[Token], constants: Sequence[Constant]) -> str:
             words.append(found.key)
             until = found.end
         elif token.start >= until:
-            words.append(f"{token.token_type.name}:{token.text}")
+            words.append(_word(token))
     return "\n".join(words)
+
+
+def _word(token: Token) -> str:
+    """Return the type and the text of a token; no line of it but the first begins as another."""
+    text = token.text.replace("\n", "\n ")
+    return f"{token.token_type.name}:{text}"
 
 
 def _clauses(tokens: Sequence[Token]) -> dict[TokenType, tuple[int, int]] | None:

@@ -8,4 +8,4 @@ d75840ebb16f1b97
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-b50ab59dd4459353
+07360fff1e440423

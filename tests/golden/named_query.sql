@@ -4,7 +4,7 @@ CREATE CONTINUOUS QUERY totals AS
 SELECT max(total) AS most FROM totals
 ----
 project(aggregate(project(relation(totals))))
-df248a33cdf64e71
+6038796617615db6
 
 -- title: a query that yields a stream takes a window
 CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];

@@ -584,6 +584,189 @@ UNION ALL
 SELECT k, mid, _ts, CAST(1 AS BIGINT) AS _weight FROM temp._cql_delta_aggregate
 WHERE _cql_is AND _cql_changed;
 
+-- law: an extreme of what may leave is worked out again only where it may have left
+-- operator: Running
+-- node: Aggregate(l, "k", most="max(v)")
+-- hides: upkeep, elements
+-- means: SELECT k, max(v) AS most FROM {l} GROUP BY k
+-- l(k INTEGER, v INTEGER) has_unit_weights:
+--   0..4: (1, 5); 1..: (1, NULL); 2..3: (1, 6) (2, 1); 3..6: (1, 3); 4..5: (1, 9)
+--   0..2: (7, 9) (7, 4); 0..6: (7, 1) (7, 2); 3..6: (7, 12); 0..3: (NULL, 9); 0..5: (NULL, 7) (NULL, 6)
+--   2..6: (2, 0); 3..: (3, NULL); 4..5: (5, 9); 4..: (5, 1); 6..: (5, 2)
+-- ticks: 0, 3, 7
+-- gives:
+--   0: (1, 5) (7, 9) (NULL, 9)
+--   2: -(1, 5) (1, 6) (2, 1) (7, 2) -(7, 9)
+--   3: (1, 5) -(1, 6) -(2, 1) (2, 0) (3, NULL) (7, 12) -(7, 2) (NULL, 7) -(NULL, 9)
+--   4: -(1, 5) (1, 9) (5, 9)
+--   5: (1, 3) -(1, 9) -(5, 9) (5, 1) -(NULL, 7)
+--   6: -(1, 3) (1, NULL) -(2, 0) -(5, 1) (5, 2) -(7, 12)
+-- same, it is never NULL: as above
+-- same, what is not touched has no instant in the tick: as above
+-- same, what was before the tick is not asked for: as above
+-- same, a group without a tuple has the row of NULLs, or none:
+--   the groups and instants that changed: without NOT _weight IS NULL
+--   the groups and instants that changed: LEFT JOIN (SELECT k, v, _cql_enter, _cql … ve, _weight FROM alive_l) AS l -> INNER
+-- same, more is worked out again than may have left:
+--   the elements, summed up: 0 > _weight -> 0 >= _weight
+--   the elements, summed up: without 0 > _weight
+--   the elements, summed up: 0 > _weight with 1
+--   the groups and instants that changed: MAX(_cql_gone0) OVER (PARTITION BY k ORDER BY _ts) without k
+--   the groups and instants that changed: MAX(_cql_gone0) OVER (PARTITION BY k ORDER BY _ts) without k 2
+--   the groups and instants that changed: without i._cql_leaves0
+-- same, one value alone is before the tick:
+--   the groups and instants that changed: MAX(_cql_come0) -> MIN(_cql_come0) 2
+--   the groups and instants that changed: TRUE -> FALSE
+-- same, it is asked whether there is a value at all:
+--   the groups and instants that changed: MAX(_cql_gone0) -> MIN(_cql_gone0) 2
+-- same, a weight says here that there is a tuple:
+--   the groups and instants that changed: l._weight AS _weight -> -(l._weight) AS _weight
+--   the groups and instants that changed: _weight -> -(_weight) AS _weight
+----
+-- the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
+SELECT k, _ts, CAST(SUM(_weight) AS BIGINT) AS _cql_n, MAX(v) AS _cql_come0,
+  MAX(v) FILTER(WHERE 0 > _weight) AS _cql_gone0 FROM delta_l GROUP BY k, _ts;
+-- the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_aggregate AS
+SELECT *, (_cql_is IS DISTINCT FROM _cql_was OR most IS DISTINCT FROM _cql_old_most) AS _cql_changed
+FROM (
+  WITH before AS (
+    SELECT k, CAST($t0 AS BIGINT) AS _ts, _cql_n, most FROM cql_state.aggregate_groups AS kept
+    WHERE EXISTS(
+        SELECT 1 FROM temp._cql_sums_aggregate AS changes
+        WHERE changes.k IS NOT DISTINCT FROM kept.k
+      )
+  ), running AS (
+    SELECT k, _ts, CAST(SUM(_cql_n) OVER (PARTITION BY k ORDER BY _ts) AS BIGINT) AS _cql_n,
+      _cql_n AS _cql_d_n, MAX(_cql_come0) OVER (PARTITION BY k ORDER BY _ts) AS _cql_stays0,
+      COALESCE(
+        MAX(_cql_gone0) OVER (PARTITION BY k ORDER BY _ts) >= MAX(_cql_come0) FILTER(WHERE
+          _cql_old) OVER (PARTITION BY k),
+        NOT MAX(_cql_gone0) OVER (PARTITION BY k ORDER BY _ts) IS NULL
+      ) AS _cql_leaves0, most, _cql_old,
+      LEAD(_ts) OVER (PARTITION BY k ORDER BY _ts) IS NULL AS _cql_last
+    FROM (
+      SELECT
+        k, _ts, _cql_n, most AS _cql_come0, CAST(NULL AS INT) AS _cql_gone0, most, TRUE AS _cql_old
+      FROM before
+      UNION ALL
+      SELECT k, _ts, _cql_n, _cql_come0, _cql_gone0, CAST(NULL AS INT) AS most, FALSE AS _cql_old
+      FROM temp._cql_sums_aggregate AS changes
+    ) AS history
+  ), again AS (
+    SELECT _cql_key0 AS k, _cql_at AS _ts, MAX(v) FILTER(WHERE NOT _weight IS NULL) AS _cql_again0
+    FROM (
+      SELECT i.k AS _cql_key0, i._ts AS _cql_at, l.k AS k, l.v AS v, l._weight AS _weight
+      FROM running AS i
+      LEFT JOIN (
+        SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
+      ) AS l ON i.k IS NOT DISTINCT FROM l.k AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
+      WHERE i._ts > $t0 AND i._cql_leaves0
+    ) AS tuples GROUP BY _cql_key0, _cql_at
+  ), valued AS (
+    SELECT
+      r.k AS k, r._ts AS _ts, r._cql_n AS _cql_n, r._cql_d_n AS _cql_d_n, r._cql_old AS _cql_old,
+      r._cql_last AS _cql_last, CASE WHEN r._cql_old
+        THEN r.most
+        ELSE CASE WHEN r._cql_leaves0 THEN again._cql_again0 ELSE r._cql_stays0 END
+      END AS most FROM running AS r
+    LEFT JOIN again ON r.k IS NOT DISTINCT FROM again.k AND again._ts = r._ts
+  )
+  SELECT
+    r.k AS k, r._ts AS _ts, r._cql_n AS _cql_n, r._cql_last AS _cql_last, r._cql_n > 0 AS _cql_is,
+    r._cql_n - r._cql_d_n > 0 AS _cql_was, r.most AS most, r._cql_old_most AS _cql_old_most
+  FROM (SELECT *, LAG(most) OVER (PARTITION BY k ORDER BY _ts) AS _cql_old_most FROM valued) AS r
+  WHERE r._ts > $t0
+) AS results;
+
+-- law: in a tick of one instant an extreme stays unless what leaves reaches it
+-- operator: Stepped
+-- node: Aggregate(l, "k", least="min(v)")
+-- hides: upkeep
+-- means: SELECT k, min(v) AS least FROM {l} GROUP BY k
+-- form: single
+-- l(k INTEGER, v INTEGER):
+--   0..4: (1, 5); 1..: 2(1, NULL); 2..3: (1, 6) (2, 1); 3..6: (1, 3); 4..5: (1, 2)
+--   0: (7, 1) (7, 4); 2: -(7, 1) -(7, 4); 0..6: (7, 9); 2..6: (7, 8); 0..3: (NULL, 2); 0..5: (NULL, 7) 2(NULL, 8); 3..: (3, NULL)
+-- ticks: 0, 1, 2, 3, 4, 5, 6, 7
+-- gives:
+--   0: (1, 5) (7, 1) (NULL, 2)
+--   2: (2, 1) -(7, 1) (7, 8)
+--   3: (1, 3) -(1, 5) -(2, 1) (3, NULL) -(NULL, 2) (NULL, 7)
+--   4: (1, 2) -(1, 3)
+--   5: -(1, 2) (1, 3) -(NULL, 7)
+--   6: -(1, 3) (1, NULL) -(7, 8)
+-- same, it is never NULL: as above
+-- same, what was before the tick is not asked for: as above
+-- same, a group without a tuple has the row of NULLs, or none:
+--   the groups and instants that changed: without NOT _weight IS NULL
+--   the groups and instants that changed: LEFT JOIN (SELECT k, v, _cql_enter, _cql … ve, _weight FROM alive_l) AS l -> INNER
+--   the groups and instants that changed: without OR SUM(_weight) IS NULL
+--   the groups and instants that changed: SUM(_weight) -> MAX(_weight) 3
+-- same, more is worked out again than may have left:
+--   the elements, summed up: 0 > _weight -> 0 >= _weight
+--   the elements, summed up: without 0 > _weight
+--   the elements, summed up: 0 > _weight with 1
+--   the groups and instants that changed: changes._cql_gone0 <= LEAST(ke … es._cql_come0) AS _cql_leaves0 -> TRUE
+--   the groups and instants that changed: LEAST(kept.least, changes._cql_come0) -> GREATEST(kept.least, changes._cql_come0) 2
+--   the groups and instants that changed: without i._cql_leaves0
+-- same, one instant is all there is:
+--   the groups and instants that changed: without l._cql_enter <= i._ts
+--   the groups and instants that changed: without again._ts = r._ts
+-- same, a weight says here that there is a tuple:
+--   the groups and instants that changed: CAST(SUM(_weight) AS BIGINT) AS _weight -> -(CAST(SUM(_weight) AS BIGINT)) AS _weight
+--   the groups and instants that changed: SUM(_weight) -> MAX(_weight)
+----
+-- the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
+SELECT k, CAST($t1 AS BIGINT) AS _ts, CAST(SUM(_weight) AS BIGINT) AS _cql_n, MIN(v) AS _cql_come0,
+  MIN(v) FILTER(WHERE 0 > _weight) AS _cql_gone0 FROM delta_l GROUP BY k;
+-- the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_aggregate AS
+SELECT
+  *, (_cql_is IS DISTINCT FROM _cql_was OR least IS DISTINCT FROM _cql_old_least) AS _cql_changed
+FROM (
+  WITH running AS (
+    SELECT changes.k AS k, changes._ts AS _ts, kept.rowid AS _cql_rowid,
+      CAST(COALESCE(kept._cql_n, 0) + changes._cql_n AS BIGINT) AS _cql_n,
+      changes._cql_n AS _cql_d_n, LEAST(kept.least, changes._cql_come0) AS _cql_stays0,
+      changes._cql_gone0 <= LEAST(kept.least, changes._cql_come0) AS _cql_leaves0,
+      kept.least AS least FROM temp._cql_sums_aggregate AS changes
+    LEFT JOIN cql_state.aggregate_groups AS kept ON changes.k IS NOT DISTINCT FROM kept.k
+  ), again AS (
+    SELECT _cql_key0 AS k, _cql_at AS _ts, MIN(v) FILTER(WHERE NOT _weight IS NULL) AS _cql_again0
+    FROM (
+      SELECT _cql_key0, _cql_at, k, v, CAST(SUM(_weight) AS BIGINT) AS _weight
+      FROM (
+        SELECT i.k AS _cql_key0, i._ts AS _cql_at, l.k AS k, l.v AS v, l._weight AS _weight
+        FROM running AS i
+        LEFT JOIN (
+          SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
+        ) AS l ON i.k IS NOT DISTINCT FROM l.k AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
+        WHERE i._ts > $t0 AND i._cql_leaves0
+      ) AS pairs GROUP BY _cql_key0, _cql_at, k, v, _weight IS NULL
+      HAVING SUM(_weight) > 0 OR SUM(_weight) IS NULL
+    ) AS tuples GROUP BY _cql_key0, _cql_at
+  ), valued AS (
+    SELECT r.k AS k, r._ts AS _ts, r._cql_rowid AS _cql_rowid, r._cql_n AS _cql_n,
+      r._cql_d_n AS _cql_d_n,
+      CASE WHEN r._cql_leaves0 THEN again._cql_again0 ELSE r._cql_stays0 END AS least,
+      r.least AS _cql_old_least FROM running AS r
+    LEFT JOIN again ON r.k IS NOT DISTINCT FROM again.k AND again._ts = r._ts
+  )
+  SELECT
+    r.k AS k, r._ts AS _ts, r._cql_n AS _cql_n, r._cql_rowid AS _cql_rowid, r._cql_n > 0 AS _cql_is,
+    r._cql_n - r._cql_d_n > 0 AS _cql_was, r.least AS least, r._cql_old_least AS _cql_old_least
+  FROM valued AS r
+) AS results;
+-- elements
+SELECT k, _cql_old_least AS least, _ts, CAST(-1 AS BIGINT) AS _weight FROM temp._cql_delta_aggregate
+WHERE _cql_was AND _cql_changed
+UNION ALL
+SELECT k, least, _ts, CAST(1 AS BIGINT) AS _weight FROM temp._cql_delta_aggregate
+WHERE _cql_is AND _cql_changed;
+
 -- law: sums of doubles are sums of fixed-point numbers, and of the outliers that are there
 -- operator: Running
 -- node: Aggregate(l, "k", total="sum(x)")
