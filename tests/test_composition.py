@@ -165,3 +165,28 @@ def nested(draw: st.DrawFn) -> str:
 @given(nested(), st.sampled_from([[], [2, 5], list(range(END))]))
 def test_subqueries_in_subqueries_answer_as_plain_sql(text: str, cuts: list[int]) -> None:
     played(text.replace("{s}", "⟦s RANGE 2⟧"), cuts)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT [y + v FOR y IN l IF y > 0] AS x FROM s WHERE v > 1",
+        "SELECT [v + k FOR v IN l] AS x FROM s",
+        "SELECT [[z + y + v FOR z IN l] FOR y IN l] AS x FROM s",
+        "SELECT [w + y FOR y IN l IF y < w] AS x FROM (SELECT l, v + 1 AS w FROM s) WHERE w > 2",
+        "SELECT k, max(v) AS m, [k + y FOR y IN l IF y > 0] AS x FROM s GROUP BY k, l",
+        "SELECT s.k FROM s JOIN s AS o ON s.k = o.k AND len([y FOR y IN s.l IF y > o.v]) > 0",
+    ],
+)
+def test_names_of_a_list_comprehension_are_its_own(query: str) -> None:
+    rows = [(1, 2, [1, -1]), (2, 3, [5, None]), (2, 1, [4]), (None, 7, None), (3, 9, [])]
+    with cqlduck.connect() as con, duckdb.connect() as plain:
+        con.execute("CREATE RELATION s (k INTEGER, v INTEGER, l INTEGER[])")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {query}")
+        plain.execute("CREATE TABLE s (k INTEGER, v INTEGER, l INTEGER[])")
+        for instant, row in enumerate(rows):
+            con.append("s", [row], at=instant)
+            con.advance(instant)
+            plain.execute("INSERT INTO s VALUES (?, ?, ?)", row)
+            expected = sorted(map(repr, plain.sql(query).fetchall()))
+            assert sorted(map(repr, con.table("q").fetchall())) == expected

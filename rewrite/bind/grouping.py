@@ -11,7 +11,7 @@ from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import no_aggregate, safe_types
 from cqlduck.rewrite.bind.context import Scalar
 from cqlduck.rewrite.bind.projection import cast_to, project, union_types
-from cqlduck.rewrite.bind.scope import Scope, resolve
+from cqlduck.rewrite.bind.scope import Scope, is_local, resolve
 from cqlduck.rewrite.bind.semijoin import Partners
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -183,7 +183,7 @@ class _Grouping:
         inner = tree.this
         for node in inner.find_all(exp.Column):
             made = {n for n, _ in self.keys} | {n for n, _ in self.calls} | self.known
-            if node.name not in made:
+            if node.name not in made and not is_local(node):
                 public = node.name.split(".", 1)[-1]
                 raise BindError(
                     f"{public} is neither a key of GROUP BY nor inside an aggregate",

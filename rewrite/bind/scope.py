@@ -211,7 +211,7 @@ def resolve(
     aliases = aliases or {}
 
     def visit(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not _is_local(node):
+        if isinstance(node, exp.Column) and not is_local(node):
             found = _resolved(node, scope, aliases)
             start = node.parts[0].meta.get("start")
             if start is not None and isinstance(found, exp.Column):
@@ -267,7 +267,7 @@ def _has_fields(type_name: str) -> bool:
     return type_name.startswith(("STRUCT", "UNION", "MAP", "JSON", "VARIANT", "GEOMETRY"))
 
 
-def _is_local(node: exp.Column) -> bool:
+def is_local(node: exp.Column) -> bool:
     """Whether a name is bound by a list comprehension around it."""
     above = node.find_ancestor(exp.Comprehension)
     while above is not None:

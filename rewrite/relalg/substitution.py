@@ -28,7 +28,14 @@ _SCALAR = (
 )  # fmt: skip
 """Expressions whose unused values can be removed: `unnest` or a window would change the rows."""
 
-_NAMES_INSIDE = (exp.Query, exp.Lambda, exp.Dot, exp.Columns, exp.PositionalColumn)
+_NAMES_INSIDE = (
+    exp.Query,
+    exp.Lambda,
+    exp.Comprehension,
+    exp.Dot,
+    exp.Columns,
+    exp.PositionalColumn,
+)
 
 _SMALL = 8
 """How many nodes a value has at most that is written more than once."""
