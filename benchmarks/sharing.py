@@ -41,6 +41,7 @@ SHAPES = {
     "windows": "SELECT k, count(*) AS n, sum(v) AS t FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
     "levels": "SELECT k, {n} AS level, count(*) AS n FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
     "mixed": "SELECT k, {call} AS x FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
+    "sums": "SELECT k, {sum} AS x FROM s [RANGE {w}] WHERE v > {n} GROUP BY k",
     "inside": "SELECT k, v FROM s WHERE v > {n} OR k = {p}",
     "equal": "SELECT k, count(*) AS n FROM s GROUP BY k",
     "lists": "SELECT s.k, {item} AS x FROM s [RANGE 60] JOIN r ON s.k = r.k WHERE v > 5",
@@ -55,6 +56,9 @@ ITEMS = ["v", "r.w", "r.name", "upper(name)", "v > w", "v IS NULL", "r.k",
 CALLS = ["count(*)", "sum(v)", "min(v)", "max(v)", "avg(v)", "count(v)", "count(*) > 3",
          "max(v) IS NULL", "count(*) FILTER (WHERE v > 9)", "sum(v) > 99"]  # fmt: skip
 """What queries show of one aggregate."""
+
+SUMS = [call for call in CALLS if "m" not in call[:2]]
+"""Those that are made of sums."""
 
 CONDITIONS = ["", *(f" AND {c}" for c in ("v > 500000", "v > 500000 AND w < 9000", "v > 990000",
               "w = 3000", "v < 100000", "s.k IN (1, 2)", "v > 500000 AND w = 3000", "w > 5000",
@@ -106,7 +110,7 @@ def prepared(con: cqlduck.Connection, shape: str, number: int) -> list[str]:
     con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
     con.execute("CREATE RELATION r (k INTEGER, w INTEGER, name VARCHAR)")
     con.append("r", [(k, k * 1000, f"name {k}") for k in range(20)])
-    is_spread = shape in ("groups", "windows", "levels", "mixed", "inside")
+    is_spread = shape in ("groups", "windows", "levels", "mixed", "sums", "inside")
     step = VALUES // (number + 1) if is_spread else 1
     texts = [
         SHAPES[shape].format(
@@ -114,6 +118,7 @@ def prepared(con: cqlduck.Connection, shape: str, number: int) -> list[str]:
             w=17 + n % 48,
             item=ITEMS[n % len(ITEMS)],
             call=CALLS[n % len(CALLS)],
+            sum=SUMS[n % len(SUMS)],
             condition=CONDITIONS[n % len(CONDITIONS)],
             p=n + 2,
         )
