@@ -13,7 +13,7 @@ import pytest
 import cqlduck
 
 S = "CREATE STREAM s (k INTEGER, v INTEGER, t INTEGER) TIMESTAMP BY t"
-P = "CREATE CONTINUOUS QUERY p AS SELECT k FROM s WHERE v > 5"
+P = "CREATE CONTINUOUS QUERY p WITH (sharing = false) AS SELECT k FROM s WHERE v > 5"
 
 
 def feed(con: cqlduck.Connection, times: range) -> None:

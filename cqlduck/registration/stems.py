@@ -58,7 +58,7 @@ from cqlduck.state.registered import Query
 log = logging.getLogger("cqlduck")
 
 
-MAX_COLUMNS = 16
+MAX_SHOWN = 16
 """How many columns a family of a stem may have before it gets further ones.
 
 With each it is compiled anew, which takes ever longer; and each is computed for all constants.
@@ -125,8 +125,8 @@ def _found(engine: Engine, query: Query, stem: Shape, own: Compiled) -> Widening
         return _shown(engine, host, stem, own)
     # what has none gives way to a family that has one
     those = [query] if query.shape is None else known.members_of(query)
-    if len(engine.compiled[query.name.lower()].columns) >= MAX_COLUMNS:
-        return f"{query.name} has {MAX_COLUMNS} columns or more"
+    if len(engine.compiled[query.name.lower()].columns) >= MAX_SHOWN:
+        return f"{query.name} has {MAX_SHOWN} columns or more"
     if any(one.state != "active" for one in those):
         return f"a member of {query.name} stands still"
     first, *others = those
@@ -168,8 +168,8 @@ def _shown(engine: Engine, host: Host, stem: Shape, own: Compiled) -> Widening |
     """Return how a query of a stem is shown by a host, or why it is not."""
     called, constants = host.query.name, host.constants
     assert constants is not None
-    if len(host.compiled.columns) >= MAX_COLUMNS:
-        return f"{called} would have more than {MAX_COLUMNS} columns"
+    if len(host.compiled.columns) >= MAX_SHOWN:
+        return f"{called} would have more than {MAX_SHOWN} columns"
     if host.outline is None:
         return f"what {called} shows may fail, or leave and return"
     if _dearest(own) != _dearest(host.compiled):
