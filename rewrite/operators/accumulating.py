@@ -7,7 +7,8 @@ computed at the groups and instants that changed, which are the CTE `running`:
 
     outlying   the sums of the bags (`outliers`)
     again      results without accumulators: a frame of the log if the group is one (`frames`), else
-               the aggregate over the group's tuples at these instants (`instants`)
+               the aggregate over the group's tuples at these instants (`instants`); of an extreme
+               only where it may have left (`extremes`)
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Nothing has to be ordered: the state before is the group's row, and the state after is that plus the
 delta. So there is no window function, whose cost is too high for small groups. An accumulator of
-the last w instants would be lifted from the tuples of all of them: its aggregate is recomputed.
+the last w instants would be lifted from the tuples of all of them: its aggregate is recomputed,
+unless it stays (`extremes`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 * count, sum and avg over exact numbers and DOUBLE are sums over a group, so a delta adds to them.
 * min and max of an append-only input are stored; of any other input they are recomputed from the
-  group's tuples, for the groups and instants that changed.
+  group's tuples where they may have left (`operators.extremes`).
 * `RECOMPUTED` are recomputed too. Their value does not depend on the order of the tuples.
 
 DuckDB's other aggregates depend on that order (list, first, arg_max, mode): the query around them
