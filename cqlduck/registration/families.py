@@ -168,6 +168,8 @@ def _rewrite(engine: Engine, family: Query, found: Widening, key: str) -> None:
     engine.write(family, compiled)
     engine.expect(family)
     for member in engine.catalogue.members_of(family):
+        if member.projection and not found.host_selection:
+            continue
         member.projection = member.projected
         member.selection = (*member.selection, *found.host_selection)
         catalog_rows.move(engine.database, member)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -235,21 +235,29 @@ class _Grouping:
         shown = self.below or [("one", exp.Literal.number(1))]
         typed = project(self.catalog, self.plan, [*shown])
         types = {c.name: c.type for c in typed.columns}
-        for name, function, call, argument in prepared:
-            (found,) = self.catalog.describe(over_nothing(typed.columns, [call]).sql("duckdb"))
+        kinds = self._types_of([call for _, _, call, _ in prepared], typed)
+        for (name, function, call, argument), kind in zip(prepared, kinds, strict=True):
             calls.append(
                 AggregateCall(
                     name,
                     function,  # type: ignore[arg-type]  # one of the words of the node
                     call,
                     argument,
-                    found.type,
+                    kind,
                     self._argument_type(call, typed) if argument is None else types[argument],
                     _is_blind(call),
                 )
             )
         keys = tuple(name for name, _ in self.keys)
         return Aggregate(typed, keys, tuple(calls), everything=not keys)
+
+    def _types_of(self, calls: Sequence[exp.Expr], typed: Plan) -> Sequence[str]:
+        """Return the types of aggregates: DuckDB is asked once for all, if all are right."""
+        found = self.catalog.described(over_nothing(typed.columns, calls).sql("duckdb"))
+        if found is not None and len(found) == len(calls):
+            return [kind for _, kind in found]
+        alone = [over_nothing(typed.columns, [call]).sql("duckdb") for call in calls]
+        return [self.catalog.describe(sql)[0].type for sql in alone]
 
     def _argument_type(self, call: exp.Expr, typed: Plan) -> str | None:
         """Return the type of an aggregate's argument; of several, one whose values may vary."""
