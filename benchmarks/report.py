@@ -298,6 +298,9 @@ def write(path: Path, found: Found, command: str, plots: Sequence[Path]) -> None
         " batch answer, those of Linear Road with plain Python on less traffic; ✗ stands for a"
         " figure whose result differs, which is listed below; (~ s) for one that was left out"
         " because it would take about that long.",
+        "",
+        "[TPCH.md](TPCH.md) has queries of TPC-H under change, [ADAPTIVITY.md](ADAPTIVITY.md) plans"
+        " that change, and [Sharing](../docs/sharing.md#what-it-costs) many queries.",
     ]
     lines += [part for plot in plots for part in ("", f"![{plot.stem}]({plot.name})")]
     for section in sections(found):
