@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from counts import fewer_in_ci
@@ -178,6 +179,31 @@ def test_a_list_that_is_known_is_parsed_and_compiled_by_nobody(
     monkeypatch.setattr(Compiler, "compile", refuse)
     more = bodies(GROUPS, "k, count(*) AS n", "k, sum(v) AS n", first=7)
     assert register_more(con, *more) == ["_cql_family_1"] * 2
+
+
+def test_equal_members_of_a_family_that_gives_way_are_compiled_once(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"SELECT {one} {GROUPS.format(1)}" for one in ("k, count(*) AS n", "k")] * 10
+    register(con, *texts)
+    count, compiled = 0, Compiler.compile
+
+    def counted(*given: Any, **named: Any) -> Any:
+        nonlocal count
+        count += 1
+        return compiled(*given, **named)
+
+    monkeypatch.setattr(Compiler, "compile", counted)
+    assert register_more(con, f"SELECT k, sum(v) AS n {GROUPS.format(2)}") == ["_cql_family_2"]
+    assert {con.engine.query(name).family for name in con.queries} == {"_cql_family_2"}
+    assert count < 10
+    assert register_more(con, *texts[:2] * 3, *bodies(GROUPS, "k, avg(v) AS n", first=3))[-1]
+
+
+def test_a_family_of_many_members_does_not_give_way(con: cqlduck.Connection) -> None:
+    texts = [f"SELECT {one} {GROUPS.format(1)}" for one in ("k, count(*) AS n", "k")] * 33
+    assert set(register(con, *texts)[1:]) == {"_cql_family_1"}
+    assert register_more(con, f"SELECT k, sum(v) AS n {GROUPS.format(2)}") == [None]
 
 
 def test_who_stands_still_does_not_move_to_another_family(con: cqlduck.Connection) -> None:

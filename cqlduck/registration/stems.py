@@ -64,6 +64,9 @@ MAX_SHOWN = 16
 With each it is compiled anew, which takes ever longer; and each is computed for all constants.
 """
 
+MAX_MOVED = 64
+"""How many members a family without constants has at most that gives way: all are written anew."""
+
 
 def shown_of_stem(
     engine: Engine, statement: CreateQuery, own: Compiled, leaving: Query | None = None
@@ -127,22 +130,28 @@ def _found(engine: Engine, query: Query, stem: Shape, own: Compiled) -> Widening
     those = [query] if query.shape is None else known.members_of(query)
     if len(engine.compiled[query.name.lower()].columns) >= MAX_SHOWN:
         return f"{query.name} has {MAX_SHOWN} columns or more"
+    if len(those) > MAX_MOVED:
+        return f"{query.name} has more than {MAX_MOVED} members, which would have to move"
     if any(one.state != "active" for one in those):
         return f"a member of {query.name} stands still"
     first, *others = those
     founded = _founded(engine, query, first, stem)
     if isinstance(founded, str):
         return founded
-    host, moved = founded, [(first, Shown(tuple(c.name for c in first.columns)))]
+    host, its = founded, shape_of(first.body, stem.key)
+    lists = {its.listed: Shown(tuple(c.name for c in first.columns))}
+    moved = [(first, lists[its.listed])]
     for one in others:
-        found = _shown(engine, host, shape_of(one.body, stem.key), engine.recompile(one))
-        if isinstance(found, str):
-            return found
-        assert found.made is not None
-        moved.append((one, Shown(found.projection)))
-        host = replace(
-            host, text=found.made.body, compiled=found.made.compiled, founding=found.made
-        )
+        its = shape_of(one.body, stem.key)
+        if its.listed not in lists:
+            found = _shown(engine, host, its, engine.recompile(one))
+            if isinstance(found, str):
+                return found
+            made = found.made
+            assert made is not None
+            lists[its.listed] = Shown(found.projection)
+            host = replace(host, text=made.body, compiled=made.compiled, founding=made)
+        moved.append((one, lists[its.listed]))
     found = _shown(engine, host, stem, own)
     return found if isinstance(found, str) else replace(found, moved=tuple(moved))
 
