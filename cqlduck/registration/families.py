@@ -16,6 +16,9 @@ costs a row in each of two tables.
 Queries that say the same, whatever they are, form a family without constants, as long as none of
 them has begun: then all begin together. Those that have begun do when they are warm (`merging`).
 
+Members may show different columns of their family (`widening`), and differ in constants besides
+(`stems`): then each is a number and a projection, and equal constants have one number.
+
 A member that is deactivated stays in its family, which goes on; its views end at its frontier, and
 when it is activated it is where the family is. What the plan of a family raises, all of its members
 fail with; therefore nothing is generalized that can raise.
