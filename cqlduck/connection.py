@@ -685,6 +685,10 @@ class Connection:
     def check(self, query: str | None = None) -> duckdb.DuckDBPyRelation:
         """Compare what operators keep with what they would keep if it were made anew.
 
+        The answers of queries that yield relations are compared as well: what their elements sum up
+        to, with what follows from what is kept; for a query that shares its plan, from its own text
+        and its inputs alone.
+
         Nothing changes. It costs about what it would cost to answer the queries once, from what the
         database keeps of their inputs.
 
@@ -694,7 +698,8 @@ class Connection:
         Returns:
             A row for each synopsis: query, operator (its number) and description, kind, synopsis
             (its table), state ('right', 'wrong' or 'cannot be had'), rows (how many are missing or
-            too many), and reason: what its inputs would have to keep.
+            too many), and reason: what its inputs would have to keep. Then a row for each answer,
+            of kind 'answer' and without an operator.
 
         Raises:
             DatabaseError: It is called from a listener.

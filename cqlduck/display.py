@@ -324,7 +324,8 @@ def print_checks(lines: Sequence[Mapping[str, Any]], out: Console) -> None:
             text.append(f": {rows:,} row{'' if rows == 1 else 's'} missing or too many")
         if line["reason"]:
             text.append(f": {line['reason']}", style="dim")
-        what = f"{line['operator']} {line['description']}"
+        number = "" if line["operator"] is None else f"{line['operator']} "
+        what = f"{number}{line['description']}"
         shown_as = what if len(what) <= _WORDS else f"{what[: _WORDS - 1]}…"
         table.add_row(Text(line["query"]), Text(shown_as), Text(line["kind"]), text)
     out.print(table)

@@ -284,15 +284,20 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | N
         return _tuples_sql(clock, query, f"FROM {changes} WHERE true{bound}")
     order = f" {query.order_by}" if query.order_by else ""
     is_now = until is None or until == query.frontier
-    if query.family is not None and query.state == "active" and is_now:
-        known = members.conditions(query)
-        where = f" WHERE {' AND '.join(known)}" if known else ""
-        standing = f"cql_state.{quoted(f'standing_{query.family}')}"
-        source = f"SELECT {members.columns(query)}, _weight FROM {standing}{where}"
-        return weighted_rows(query.columns, source) + order
     if held is not None and is_now and query.family is None:
         return f"SELECT {listed} FROM ({held}) AS kept{order}"
-    return weighted_rows(query.columns, _weighted_sql(query, until, bound)) + order
+    source = weighted_sql(query) if is_now else _weighted_sql(query, until, bound)
+    return weighted_rows(query.columns, source) + order
+
+
+def weighted_sql(query: Query) -> str:
+    """Return the SELECT of (columns, `_weight`) that sum up to the answer at the frontier."""
+    if query.family is None or query.state != "active":
+        return _weighted_sql(query, None, "")
+    known = members.conditions(query)
+    where = f" WHERE {' AND '.join(known)}" if known else ""
+    standing = f"cql_state.{quoted(f'standing_{query.family}')}"
+    return f"SELECT {members.columns(query)}, _weight FROM {standing}{where}"
 
 
 def _weighted_sql(query: Query, until: Instant | None, bound: str) -> str:

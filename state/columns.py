@@ -63,3 +63,21 @@ def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
         f"FROM ({source}) AS elements "
         f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
     )
+
+
+def differing(columns: Sequence[Column], one: str, other: str) -> str:
+    """Return the SELECT of how many tuples of two bags have no like in the other.
+
+    Args:
+        columns: The columns by which they are compared.
+        one: The SELECT of a bag: (columns, `_weight`).
+        other: That of the other one.
+    """
+    listed = "".join(f"{quoted(c.name)}, " for c in columns)
+    grouped = f"GROUP BY {same_rows(columns)} " if columns else ""
+    return (
+        "SELECT CAST(coalesce(sum(abs(net)), 0) AS BIGINT) FROM (SELECT sum(_weight) AS net FROM "
+        f"(SELECT {listed}_weight FROM ({one}) AS one UNION ALL "
+        f"SELECT {listed}-_weight FROM ({other}) AS other) AS bags "
+        f"{grouped}HAVING sum(_weight) <> 0) AS differing"
+    )

@@ -26,6 +26,7 @@ from sqlglot import exp
 import cqlduck
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.statements.content import Content, contents
+from cqlduck.state.answers import create_member
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import Stay
 
@@ -125,13 +126,18 @@ def keep_stores(con: cqlduck.Connection) -> None:
     con.engine.housekeeping._forget = lambda: None  # type: ignore[method-assign]
 
 
-def lines(con: cqlduck.Connection, query: str | None = None) -> list[dict[str, Any]]:
+def lines(
+    con: cqlduck.Connection, query: str | None = None, *, answers: bool = False
+) -> list[dict[str, Any]]:
+    """Return the lines of synopses, or of answers."""
     found = con.check(query)
-    return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    both = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    return [line for line in both if (line["kind"] == "answer") == answers]
 
 
 def states(con: cqlduck.Connection, query: str | None = None) -> set[str]:
-    return {line["state"] for line in lines(con, query)}
+    """Return the states of synopses and answers."""
+    return {state for (state,) in con.check(query).project("state").fetchall()}
 
 
 @pytest.fixture
@@ -223,6 +229,51 @@ def test_a_sum_that_is_wrong_is_named_with_its_operator(con: cqlduck.Connection)
     assert ("q", 'aggregate: SUM("u.w") BY u.k', "groups", "wrong", 2, None) == tuple(
         line[name] for name in ("query", "description", "kind", "state", "rows", "reason")
     )
+
+
+@pytest.mark.parametrize("text", ["k, v FROM s [RANGE 50]", "k, count(*) FROM s GROUP BY k"])
+def test_an_element_too_many_shows_in_the_answer(con: cqlduck.Connection, text: str) -> None:
+    con.execute(INPUTS)
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT {text}")
+    fill(con)
+    assert ["right"] == [line["state"] for line in lines(con, answers=True)]
+    log = 'cql_state."changes_q"'
+    con.engine.reading(everything=True)
+    con.engine.database.execute(f"INSERT INTO {log} FROM {log} ORDER BY _ts DESC LIMIT 1")
+    (line,) = lines(con, answers=True)
+    assert ("q", None, "wrong", 1) == tuple(
+        line[name] for name in ("query", "operator", "state", "rows")
+    )
+    assert "wrong" not in {line["state"] for line in lines(con)}
+
+
+@pytest.mark.parametrize("damage", ["number", "projection"])
+def test_a_member_with_another_place_in_its_family_shows(
+    con: cqlduck.Connection, damage: str
+) -> None:
+    con.execute(INPUTS)
+    for at in range(4):
+        listed = "count(*) AS n" if at % 2 else "sum(w) AS n"
+        con.execute(
+            f"CREATE CONTINUOUS QUERY q{at} AS SELECT k, {listed} FROM u [RANGE 50] "
+            f"WHERE w > {at} GROUP BY k"
+        )
+    fill(con)
+    known = con.engine.catalogue
+    (family,) = known.families.values()
+    assert 4 == len(known.members_of(family))
+    assert states(con) == {"right"}
+    member = known.queries["q0"]
+    if damage == "number":
+        member.member = known.queries["q2"].member
+    else:
+        member.projection = known.queries["q1"].projection
+    create_member(con.engine.database, con.engine.clock, member)
+    wrong = {line["query"] for line in lines(con, answers=True) if line["state"] == "wrong"}
+    assert {"q0"} == wrong
+    assert {"wrong"} == {line["state"] for line in lines(con, "q0", answers=True)} - {"right"}
+    assert {"right"} == {line["state"] for line in lines(con, "q1", answers=True)}
+    assert {"right"} == {line["state"] for line in lines(con)}
 
 
 def test_values_that_are_equal_but_not_the_same_are_told_apart(con: cqlduck.Connection) -> None:

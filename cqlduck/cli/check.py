@@ -21,8 +21,8 @@ def check(
     """Compare what the operators of a closed database keep with their inputs.
 
     Each synopsis is compared with what it would hold if it were made anew from what is kept below
-    its operator: a line says that it is right, how many rows of it are wrong, or why that cannot be
-    told. Nothing is changed. Ends with 1 if something is wrong.
+    its operator, each answer with its elements: a line says that it is right, how many rows of it
+    are wrong, or why that cannot be told. Nothing is changed. Ends with 1 if something is wrong.
 
     For example:
 
@@ -44,7 +44,7 @@ def check(
     if wrong:
         names = sorted({line["query"] for line in wrong})
         raise DatabaseError(
-            f"{len(wrong)} of {len(lines)} synopses {'is' if len(wrong) == 1 else 'are'} wrong, "
+            f"{len(wrong)} of {len(lines)} comparisons {'fails' if len(wrong) == 1 else 'fail'}, "
             f"of {', '.join(names)}",
             hint="answers from here on may be wrong too: go back to a snapshot, or make the query "
             "anew with CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = true)",

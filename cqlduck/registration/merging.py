@@ -37,7 +37,7 @@ from cqlduck.rewrite.statements.content import answer_at_rest
 from cqlduck.rewrite.statements.row_synopses import row_synopses
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import answers, catalog_rows, inspection, machine, members, synopses
-from cqlduck.state.columns import same_rows
+from cqlduck.state.columns import differing
 from cqlduck.state.connection import quoted
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import Query
@@ -288,15 +288,13 @@ def _compare(engine: Engine, family: Query, query: Query, member: Query) -> None
     """
     if query.kind == "stream":
         return  # what it has said is no state
-    listed = ", ".join(quoted(column.name) for column in query.columns)
-    own = engine.answer_sql(query)
+    own = f"SELECT *, 1::BIGINT AS _weight FROM ({engine.answer_sql(query)}) AS answer"
     conditions = members.conditions(member)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    count = engine.database.value(
-        f"SELECT count(*) FROM (SELECT sum(_weight) AS net FROM (SELECT {listed}, 1::BIGINT AS "
-        f"_weight FROM ({own}) AS own UNION ALL SELECT {members.columns(member)}, -_weight "
-        f"FROM cql_state.{quoted(family.standing_answer)}{where}) AS answers "
-        f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0) AS differing"
+    standing = (
+        f"SELECT {members.columns(member)}, _weight "
+        f"FROM cql_state.{quoted(family.standing_answer)}{where}"
     )
+    count = engine.database.value(differing(query.columns, standing, own))
     if count:
         raise _Differs(f"{count} tuples of its answer differ in their last digits, or otherwise")

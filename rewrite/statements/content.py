@@ -160,10 +160,12 @@ class Answer:
     Args:
         query: The answer: (columns, `_weight`), over its synopses and what is stored below.
         needs: What the stores must still have for it.
+        loose: The columns that another order of the tuples may change in the last bits.
     """
 
     query: exp.Query
     needs: tuple[Need, ...]
+    loose: frozenset[str]
     reason: None = None
 
 
@@ -189,7 +191,7 @@ def answer_at_rest(name: str, plan: Plan, clock: Clock, synopses: Iterable[Synop
         Need(need.source, None if need.after is None else _with(need.after, values))
         for need in rest.needs
     )
-    return Answer(query, tuple(needs))
+    return Answer(query, tuple(needs), _loose(rest, writer.plan))
 
 
 @dataclass(frozen=True)
