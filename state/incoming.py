@@ -64,6 +64,11 @@ class Incoming:
             # it may be large, and is not ours to keep
             current.table = current.nothing
 
+    def remove(self, name: str) -> None:
+        """Let go of a name, if it is registered."""
+        if self._registered.pop(name, None) is not None:
+            self._connection.unregister(name)
+
     kept: None = None
     """What is registered stays, unless a transaction is undone."""
 

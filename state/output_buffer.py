@@ -177,6 +177,11 @@ class OutputBuffer:
                 f"INSERT INTO cql_state.{quoted(query.changes)} FROM {quoted(name)}"
             )
 
+    def drop(self, query: Query) -> None:
+        """Write a query's elements into its log, if that stays, and let go of the query."""
+        self.store(query)
+        self._database.incoming.remove(_NAME.format(query.name.lower()))
+
     def flush(self) -> None:
         """Write all elements into the logs, inside a transaction."""
         for end in list(self._ends.values()):

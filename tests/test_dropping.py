@@ -33,7 +33,10 @@ def left(con: cqlduck.Connection) -> set[str]:
     )
     found = {name for (name,) in tables.fetchall()}
     # those of ticks, which only the engine's own connection sees
-    made = con.engine.database.rows("SELECT table_name FROM duckdb_tables() WHERE temporary")
+    made = con.engine.database.rows(
+        "SELECT table_name FROM duckdb_tables() WHERE temporary "
+        "UNION ALL SELECT view_name FROM duckdb_views() WHERE starts_with(view_name, '_cql_fresh')"
+    )
     found |= {name for (name,) in made}
     for name in ROWS:
         if con.sql(f"FROM cql_state.{name} LIMIT 1").fetchall():
@@ -99,6 +102,19 @@ def test_what_depends_on_it_goes_and_nothing_else(seed: int, tmp_path: Path) -> 
         fill(con, now := now + 1)
     assert fresh == left(con)
     con.close()
+
+
+def test_elements_that_wait_in_memory_leave_no_view_behind() -> None:
+    with cqlduck.connect() as con:
+        con.execute(INPUTS)
+        fresh = left(con)
+        for at in range(3):
+            con.execute(f"CREATE CONTINUOUS QUERY q{at} AS SELECT k, v FROM s WHERE v > 1")
+            con.append("s", [(1, 2), (2, 3)], at=at)
+            con.advance(at)
+            assert [(1, 2), (2, 3)] == con.sql(f"SELECT k, v FROM q{at} ORDER BY k").fetchall()
+            con.execute(f"DROP CONTINUOUS QUERY q{at}")
+        assert fresh == left(con)
 
 
 def test_what_is_left_goes_on_as_before() -> None:

@@ -149,3 +149,32 @@ def test_the_error_of_a_query_that_fails_at_a_long_value_is_short(con: cqlduck.C
     assert len(str(caught.value)) < 1500
     ((error,),) = con.sql("SELECT error FROM cql.queries").fetchall()
     assert len(error) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("SHOW CONTINUOUS QUERIES", "this is a statement of CQL", "execute() runs it"),
+        ("EXPLAIN CONTINUOUS QUERY q", "this is a statement of CQL", "execute() runs it"),
+        ("CREATE STREAM t (a INTEGER)", "this is a statement of CQL", "execute() runs it"),
+        ("", "there is no statement", "write a SELECT"),
+        (" -- nothing", "there is no statement", "write a SELECT"),
+        ("SELECT 1; SELECT 2", "one statement at a time", "one by one"),
+    ],
+)
+def test_sql_says_what_it_does_not_take(
+    con: cqlduck.Connection, text: str, message: str, hint: str
+) -> None:
+    with pytest.raises(cqlduck.Error, match=message) as caught:
+        con.sql(text)
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("way", ["execute", "sql"])
+def test_an_error_inside_of_a_select_is_that_of_the_select(
+    con: cqlduck.Connection, way: str
+) -> None:
+    with pytest.raises(cqlduck.Error) as caught:
+        getattr(con, way)("SELECT error('too high')")
+    assert "too high" in caught.value.message
+    assert "Arrow" not in str(caught.value)

@@ -18,6 +18,9 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import EXPORTED, replaced
 
+_VARIANT = "VARIANT"
+"""What DuckDB's error names if Arrow has no type for a value."""
+
 
 def exported(relation: duckdb.DuckDBPyRelation) -> pa.Table:
     """Return a relation as Arrow; what Arrow would damage is in it as text."""
@@ -80,10 +83,15 @@ def leaving() -> Iterator[None]:
     Raises:
         NotSupportedError: A VARIANT holds what Arrow's has no type for, or a type is nested deeper
             than Arrow's schema may be.
+        duckdb.Error: What yields the rows failed.
     """
     try:
         yield
-    except (duckdb.InvalidInputException, pa.ArrowInvalid) as error:
+    except pa.ArrowInvalid as error:
+        raise _refused(error) from error
+    except duckdb.InvalidInputException as error:
+        if _VARIANT not in str(error):
+            raise
         raise _refused(error) from error
 
 
@@ -97,8 +105,8 @@ def read(thing: Target, relation: duckdb.DuckDBPyRelation) -> pa.Table:
         return exported(relation)
     except duckdb.InvalidInputException as error:
         pairs = zip(relation.columns, relation.types, strict=True)
-        variants = [name for name, kind in pairs if "VARIANT" in str(kind)]
-        if "VARIANT" not in str(error) or not variants:
+        variants = [name for name, kind in pairs if _VARIANT in str(kind)]
+        if _VARIANT not in str(error) or not variants:
             raise
         raise DataError(
             f"the data for {thing.name} has a VARIANT in {variants[0]} that Arrow cannot hold: "

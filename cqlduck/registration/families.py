@@ -32,13 +32,8 @@ from __future__ import annotations
 
 from cqlduck.engine import Engine
 from cqlduck.engine.completeness import complete_from
-from cqlduck.registration.candidates import (
-    Candidate,
-    Founding,
-    candidates,
-    founding,
-    since_of,
-)
+from cqlduck.registration.candidates import Candidate, candidates, since_of
+from cqlduck.registration.founding import Founding, founding
 from cqlduck.registration.generalizing import value
 from cqlduck.registration.options import assign, longest, options_of
 from cqlduck.registration.pins import Pins
@@ -386,7 +381,7 @@ def end(engine: Engine, family: Query) -> None:
     engine.compiled.pop(family.name.lower())
     engine.housekeeping.dropped(family)
     engine.housekeeping.lost.pop(family.name, None)
-    engine.output_buffer.store(family)
+    engine.output_buffer.drop(family)
     engine.shareable.regrouped(family.name)
     if constants is not None:
         known.remove(constants)

@@ -30,7 +30,8 @@ import duckdb
 from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.registration import families, meetings
-from cqlduck.registration.candidates import Founding, family_name, member_like
+from cqlduck.registration.candidates import member_like
+from cqlduck.registration.founding import Founding, family_name
 from cqlduck.registration.widening import Host, Shown, Widening, shown_with, written
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.statements.content import answer_at_rest
@@ -233,7 +234,7 @@ def _enter(
     inspection.refresh(base, engine.catalogue, query)
     engine.compiled.pop(query.name.lower())
     house.dropped(query)
-    engine.output_buffer.store(query)
+    engine.output_buffer.drop(query)
     families.register(engine, family, member)
 
 

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from cqlduck.engine import Engine
-from cqlduck.registration.candidates import (
-    Candidate,
-    Founding,
-    candidates,
-    founding,
-    wants_sharing,
-)
+from cqlduck.registration.candidates import Candidate, candidates, wants_sharing
+from cqlduck.registration.founding import Founding, founding
 from cqlduck.registration.options import is_deferred
 from cqlduck.registration.pins import NO_PINS, pins_of
 from cqlduck.registration.stems import shown_of_stem

@@ -72,4 +72,4 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     engine.housekeeping.dropped(query)
     if not keep_log:
         engine.housekeeping.lost.pop(query.name, None)
-    engine.output_buffer.store(query)
+    engine.output_buffer.drop(query)

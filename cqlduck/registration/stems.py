@@ -30,12 +30,12 @@ from cqlduck.registration.candidates import (
     Candidate,
     alike,
     fits,
-    founding,
     is_first,
     is_new,
     leaving_names,
     wants_sharing,
 )
+from cqlduck.registration.founding import founding
 from cqlduck.registration.generalizing import generalized, is_as
 from cqlduck.registration.options import retention_of
 from cqlduck.registration.widening import (

@@ -17,15 +17,8 @@ from dataclasses import dataclass, replace
 
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
-from cqlduck.registration.candidates import (
-    Founding,
-    family_name,
-    is_first,
-    is_new,
-    leaving_names,
-    since_of,
-    wants_sharing,
-)
+from cqlduck.registration.candidates import is_first, is_new, leaving_names, since_of, wants_sharing
+from cqlduck.registration.founding import Founding, family_name
 from cqlduck.registration.options import retention_of
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.bind.macros import Captured

@@ -13,7 +13,9 @@ from typing import Any
 import duckdb
 from sqlglot.tokens import Token
 
-from cqlduck.errors import CatalogError, Error, NotSupportedError
+from cqlduck.errors import CatalogError, Error, NotSupportedError, ParseError
+from cqlduck.rewrite.text.script import parse_script
+from cqlduck.rewrite.text.statements import Dml, Sql
 from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
@@ -109,6 +111,8 @@ def reads(text: str) -> bool:
     """
     refuse_changes_inside(text)
     statements = _statements(text)
+    if not statements:
+        raise ParseError("there is no statement", hint="write a SELECT")
     if len(statements) != 1:
         raise Error("one statement at a time", hint="run the statements one by one")
     kind = _kind(statements[0])
@@ -150,7 +154,22 @@ def _statements(text: str) -> list[Any]:
     try:
         return list(duckdb.extract_statements(text))
     except duckdb.Error as error:
-        raise from_duckdb(error, text, 0) from error
+        raise _is_cql(text) or from_duckdb(error, text, 0) from error
+
+
+def _is_cql(text: str) -> Error | None:
+    """Return what to say of a text that DuckDB cannot read because it is CQL; None if it is not."""
+    try:
+        found = parse_script(text)
+    except Error:
+        return None
+    if all(isinstance(statement, Sql | Dml) for statement in found):
+        return None
+    return NotSupportedError(
+        "this is a statement of CQL; here DuckDB's SQL is read",
+        hint="execute() runs it; views such as cql.queries, cql.streams and cql.operators can be "
+        "read here",
+    )
 
 
 def _kind(statement: Any) -> str:
