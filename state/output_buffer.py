@@ -123,9 +123,12 @@ class OutputBuffer:
 
     def _put(self, query: Query, end: End | None) -> None:
         """Let a query have another end, or none."""
-        ends, logged = self.kept
-        others = {name: one for name, one in ends.items() if name != query.name}
-        self.kept = others if end is None else {**others, query.name: end}, logged
+        ends, logged = dict(self._ends), self.kept[1]
+        if end is None:
+            ends.pop(query.name, None)
+        else:
+            ends[query.name] = end
+        self.kept = ends, logged
 
     def roll_back(self, kept: tuple[Mapping[str, End], frozenset[str]]) -> None:
         """Go back to where the ends were."""

@@ -11,6 +11,8 @@ import ctypes
 import os
 import threading
 import weakref
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -61,6 +63,9 @@ class Owner:
 class OwnLock:
     """A lock that a thread may take several times, in the process that made it.
 
+    It goes to the threads that wait in the order in which they came, so one that lets go of it and
+    takes it again, as a call of many ticks does, holds nobody up for longer than a tick.
+
     Args:
         owner: That process.
         interrupts: What may stop a thread that waits for another one.
@@ -68,9 +73,12 @@ class OwnLock:
 
     def __init__(self, owner: Owner, interrupts: Interrupts) -> None:
         """Begin free."""
-        self._lock = threading.RLock()
         self._owner = owner
         self._interrupts = interrupts
+        self._inner = threading.Lock()
+        self._holder: int | None = None
+        self._depth = 0
+        self._waiting: deque[_Turn] = deque()
 
     def __enter__(self) -> None:
         """Take it.
@@ -80,12 +88,88 @@ class OwnLock:
         """
         if os.getpid() != self._owner.process:
             self._owner.check()
-        while not self._lock.acquire(timeout=0.1):
-            self._interrupts.check()
+        me = threading.get_ident()
+        if self._holder == me:
+            self._depth += 1
+        else:
+            self._take(me, 1)
 
     def __exit__(self, *_: object) -> None:
         """Let go of it."""
-        self._lock.release()
+        self._depth -= 1
+        if not self._depth:
+            self._hand_on()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether threads wait for it."""
+        return bool(self._waiting)
+
+    def give_way(self) -> bool:
+        """Let those who wait have it first, if this thread holds it; then take it again.
+
+        Returns:
+            Whether somebody waited.
+
+        Raises:
+            DatabaseError: The call is interrupted meanwhile; the lock is held.
+        """
+        me = threading.get_ident()
+        if self._holder != me or not self.is_wanted:
+            return False
+        depth, self._depth = self._depth, 0
+        self._hand_on()
+        try:
+            self._take(me, depth)
+        except BaseException:
+            # who holds it lets go of it
+            with self._interrupts.settling:
+                self._take(me, depth)
+            raise
+        return True
+
+    def _take(self, me: int, depth: int) -> None:
+        """Wait until it is this thread's turn."""
+        with self._inner:
+            if self._holder is None:
+                self._holder, self._depth = me, depth
+                return
+            turn = _Turn(me, depth)
+            self._waiting.append(turn)
+        try:
+            while not turn.came.wait(timeout=0.1):
+                self._interrupts.check()
+        except BaseException:
+            with self._inner:
+                has_come = turn not in self._waiting
+                if not has_come:
+                    self._waiting.remove(turn)
+            if has_come:
+                self._hand_on()
+            raise
+
+    def _hand_on(self) -> None:
+        """Give it to who has waited longest, or to nobody."""
+        with self._inner:
+            turn = self._waiting.popleft() if self._waiting else None
+            self._holder, self._depth = (turn.thread, turn.depth) if turn else (None, 0)
+        if turn is not None:
+            turn.came.set()
+
+
+@dataclass(eq=False)
+class _Turn:
+    """The turn of a thread that waits.
+
+    Attributes:
+        thread: The thread.
+        depth: How many times it then has the lock.
+        came: Whether the turn has come.
+    """
+
+    thread: int
+    depth: int
+    came: threading.Event = field(default_factory=threading.Event)
 
 
 def _leave_alone() -> None:

@@ -160,14 +160,36 @@ class Core:
             DatabaseError: The database is closed, or there is no room to go on with it.
         """
         with self.database.interrupts.deferred, self.lock:
-            if self.closed:
-                self.refuse_closed()
-            if not self.database.depth:
-                if self.database.is_invalid:
-                    self._attach_again()
-                elif self._is_stale:
-                    self._read_again()
+            self._make_usable()
             yield
+
+    def give_way(self) -> bool:
+        """Let threads that wait for the engine have it between two ticks of a call.
+
+        Returns:
+            Whether there were some: what is registered may be other than before.
+
+        Raises:
+            DatabaseError: One of them has closed the database.
+        """
+        if self.database.depth or not self.lock.give_way():
+            return False
+        self._make_usable()
+        return True
+
+    def _make_usable(self) -> None:
+        """Be ready for a call, which holds the lock.
+
+        Raises:
+            DatabaseError: The database is closed, or there is no room to go on with it.
+        """
+        if self.closed:
+            self.refuse_closed()
+        if not self.database.depth:
+            if self.database.is_invalid:
+                self._attach_again()
+            elif self._is_stale:
+                self._read_again()
 
     def _attach_again(self) -> None:
         """Attach the file anew after a checkpoint of it failed.

@@ -32,6 +32,8 @@ class Failing(Ticking):
         """Advance all queries as far as the heartbeats allow, or up to an instant."""
         with self.opened():
             while self._behind(until):
+                if self.give_way() and not self._behind(until):
+                    break
                 self.between_ticks()
                 self._step(until)
 
@@ -49,6 +51,8 @@ class Failing(Ticking):
             while self._behind(None):
                 if run >= slices and self.has_backfill() and not self._others_go():
                     return True
+                if self.give_way() and not self._behind(None):
+                    break
                 self.between_ticks()
                 self._step(None)
                 run += self.backfill.is_on
