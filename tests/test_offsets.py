@@ -284,3 +284,40 @@ def test_a_long_list_of_values_is_cut_into_words_once(
         con.execute(f"{head} INSERT INTO s VALUES {rows}")
         assert 1 == sum(rows in sql for sql in cut)
         assert {(IN_UTC,)} == set(con.sql("SELECT t FROM s WHERE k > 0").fetchall())
+
+
+# -- texts without an offset -----------------------------------------------------------------------
+
+STAGED = """
+    CREATE TABLE staging (k INTEGER, x VARCHAR);
+    INSERT INTO staging VALUES (1, '2024-01-01'), (2, NULL);
+"""
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "TIMESTAMP_NS"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO r SELECT k, coalesce(x, '2024-02-02') FROM staging",
+        "INSERT INTO r SELECT k, ifnull(x, ('2024-02-02')) FROM staging",
+        "INSERT INTO r SELECT k, CASE WHEN x IS NULL THEN '2024-02-02' ELSE x END FROM staging",
+        "INSERT INTO r SELECT k, greatest(x, '2024-2-02') FROM staging",
+        "INSERT INTO r BY NAME SELECT k, if(x IS NULL, '2024-03-03', x) AS t FROM staging",
+        "INSERT INTO r SELECT k, x FROM staging WHERE k = 1 UNION SELECT 1, '2024-01-01'",
+        "INSERT INTO r SELECT 1, '2024-01-01' UNION SELECT 1, '2024-1-1'",
+        "INSERT INTO r SELECT 1, '2024-01-01' EXCEPT SELECT 1, '2024-1-1'",
+        "INSERT INTO r VALUES (1, greatest('2024-1-05', '2024-01-10'))",
+        "INSERT INTO r SELECT 1, nullif('2024-01-01', '2024-1-1')",
+        "INSERT INTO r SELECT i, CASE WHEN i = 1 THEN '2024-1-05' ELSE '2024-01-10' END AS z "
+        "FROM range(3) AS t (i) ORDER BY z LIMIT 1",
+        "INSERT INTO r VALUES (1, NULL); UPDATE r SET t = coalesce(s.x, '2024-02-02') "
+        "FROM staging AS s WHERE s.k = r.k",
+    ],
+)
+def test_texts_without_an_offset_are_what_they_are_to_duckdb(text: str, kind: str) -> None:
+    with cqlduck.connect() as con, duckdb.connect() as plain:
+        con.execute(f"{STAGED} CREATE RELATION r (k INTEGER, t {kind}); {text}")
+        con.advance("2030-01-01")
+        plain.execute(f"{STAGED} CREATE TABLE r (k INTEGER, t {kind}); {text}")
+        read = "SELECT k, t::VARCHAR FROM r ORDER BY ALL"
+        assert plain.sql(read).fetchall() == con.sql(read).fetchall()

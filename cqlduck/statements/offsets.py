@@ -3,8 +3,10 @@
 DuckDB (release 2.0) ignores the offset when it casts a text to a TIMESTAMP. So every expression
 that is assigned to a column with times is cast to the type with a zone first, which leaves values
 of other types unchanged. And a text beside a TIMESTAMP, as in `coalesce('…', t)`, which DuckDB
-would cast to a TIMESTAMP before the assignment, is cast to the type with a zone by itself.
-Comparisons and calculations of a statement are left to DuckDB.
+would cast to a TIMESTAMP before the assignment, is cast to the type with a zone by itself, if it
+has an offset or is a parameter, which may have one. Other texts stay as they are, so that
+statements bind and compare as they do in DuckDB. Comparisons and calculations of a statement are
+left to DuckDB.
 
 A plain INSERT writes into a table whose times have a zone, and the rows are converted to UTC
 afterwards. Times that are not texts skip this, as it costs a microsecond for each.
@@ -12,18 +14,29 @@ afterwards. Times that are not texts skip this, as it costs a microsecond for ea
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from sqlglot.tokens import TokenType
+
+from cqlduck.data.place import scratch
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.tokens import tokenize
-from cqlduck.state.connection import quoted
+from cqlduck.state.connection import literal, quoted
 from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
 from cqlduck.statements import assignments
 from cqlduck.statements.assignments import Assigned, Insert
 
 _TEXTS = ("VARCHAR", "JSON", "VARIANT", "ENUM")
 """The types whose values may be texts, as parts of DuckDB's names of types."""
+
+_PLAIN = (TokenType.STRING, TokenType.HEREDOC_STRING)
+"""Texts that are what their tokens say."""
+
+_OFFSET = re.compile("[:+A-Za-z]")
+"""What is in every text with an offset, and in no date."""
 
 Describe = Callable[[str], list[tuple[str, str]] | None]
 
@@ -206,7 +219,25 @@ def _texts(value: Assigned, *, itself: bool) -> list[Edit]:
     """
     if not itself and assignments.is_text(value.piece):
         return []
-    return [_turned(found) for found in assignments.texts(value) if _is_time(found.type)]
+    found = (one for one in assignments.texts(value) if _is_time(one.type))
+    return [_turned(one) for one in found if _may_have_offset(one)]
+
+
+def _may_have_offset(value: Assigned) -> bool:
+    """Return whether a text or parameter may have an offset that makes it another time."""
+    token = value.piece[0]
+    return token.token_type not in _PLAIN or _is_moved(token.text, value.type)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_moved(text: str, kind: str) -> bool:
+    """Return whether a text of a type is another value in UTC."""
+    if not _OFFSET.search(text):
+        return False
+    value = literal(text)
+    sql = f"SELECT TRY({in_utc(value, kind)}) IS DISTINCT FROM TRY_CAST({value} AS {kind})"
+    ((is_moved,),) = scratch().execute(sql).fetchall()
+    return bool(is_moved)
 
 
 def _turned(value: Assigned) -> Edit:
