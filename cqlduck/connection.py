@@ -488,6 +488,7 @@ class Connection:
             CatalogError: There is no such relation.
             DataError: It is a stream, or has no query, or the rows do not fit; nothing was taken.
             LateError: The instant is at or before the heartbeat; nothing was taken.
+            Error: Of the family: the query fails, or does not bind any more; nothing was taken.
         """
         self._engine.refuse_in_listener("refresh()")
         if data is not None:
@@ -651,7 +652,7 @@ class Connection:
         self._engine.refuse_closed()
         parameters = arguments.parameters(parameters)
         if not plain_sql.reads(arguments.statements(query)):
-            raise NotSupportedError("sql() only reads", hint="changes go through execute()")
+            raise plain_sql.is_no_read(query)
         try:
             frames = self._frames(query, sys._getframe(1))
             return self._reader.sql(query, parameters, frames, arguments.seconds(timeout))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pyarrow as pa
 
 from cqlduck import ingest, moments
@@ -22,6 +23,7 @@ from cqlduck.state import instants
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
 from cqlduck.statements import refresh
+from cqlduck.statements.translated import from_duckdb
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -108,7 +110,10 @@ class Feed:
         with deferred, readable(engine.database.connection, frames), engine.changing():
             # its query may read whatever there is
             engine.reading(everything=True)
-            return refresh.from_query(engine, name, at=at)
+            try:
+                return refresh.from_query(engine, name, at=at)
+            except duckdb.Error as error:
+                raise from_duckdb(error, engine.input(name).query or "", 0) from error
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Raise the heartbeat of an input.

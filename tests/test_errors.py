@@ -178,3 +178,62 @@ def test_an_error_inside_of_a_select_is_that_of_the_select(
         getattr(con, way)("SELECT error('too high')")
     assert "too high" in caught.value.message
     assert "Arrow" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("PIVOT t ON x USING count(*)", [(1, 1, 0), (2, 0, 1)]),
+        ("PRAGMA table_info('t')", [(0, "x", "VARCHAR", False, None, False),
+                                    (1, "y", "INTEGER", False, None, False)]),
+        ("SELECT 1; CALL pragma_database_size()", None),
+        ("INSERT INTO t VALUES ('c', 3) RETURNING y + 1 AS z", [(4,)]),
+        ("UPDATE t SET y = 9 WHERE x = 'a' RETURNING x, y", [("a", 9)]),
+        ("DELETE FROM t WHERE y > 100 RETURNING x", []),
+    ],
+)  # fmt: skip
+def test_rows_of_the_last_statement_are_given_whatever_it_is(
+    con: cqlduck.Connection, text: str, rows: list[object] | None
+) -> None:
+    con.execute("CREATE TABLE t (x VARCHAR, y INTEGER); INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    found = con.execute(text)
+    assert found is not None
+    if rows is not None:
+        assert rows == sorted(found.fetchall())
+
+
+@pytest.mark.parametrize(
+    "text", ["CHECKPOINT", "PRAGMA threads=2", "INSERT INTO t VALUES ('c', 3)"]
+)
+def test_statements_without_rows_give_none(con: cqlduck.Connection, text: str) -> None:
+    con.execute("CREATE TABLE t (x VARCHAR, y INTEGER)")
+    assert con.execute(text) is None
+
+
+def test_a_pivot_that_is_no_select_says_what_to_do(con: cqlduck.Connection) -> None:
+    con.execute("CREATE TABLE t (x VARCHAR)")
+    with pytest.raises(cqlduck.NotSupportedError) as caught:
+        con.sql("PIVOT t ON x USING count(*)")
+    assert "name the values" in (caught.value.hint or "")
+    assert con.sql("PIVOT t ON x IN ('a') USING count(*)").fetchall()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO t VALUES ('b')",
+        "ALTER TABLE t RENAME x TO z",
+        "DROP TABLE t",
+    ],
+)
+def test_a_refresh_whose_query_fails_says_so(con: cqlduck.Connection, change: str) -> None:
+    con.execute("""
+        CREATE TABLE t (x VARCHAR); INSERT INTO t VALUES ('1');
+        CREATE RELATION r FROM (SELECT x::INTEGER AS x FROM t);
+    """)
+    con.execute(change)
+    for refresh in (lambda: con.refresh("r"), lambda: con.execute("REFRESH RELATION r")):
+        with pytest.raises(cqlduck.Error) as caught:
+            refresh()
+        assert "_cql_" not in str(caught.value)
+    assert [(1,)] == con.sql("FROM r").fetchall()

@@ -48,6 +48,8 @@ _OURS = {
 }
 _OWN_SCHEMAS = ("cql", "cql_state")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
+_GIVING = ("PRAGMA", "CALL", "MULTI")
+_WRITING = ("INSERT", "UPDATE", "DELETE", "MERGE_INTO")
 _OPTIONS = ("ANALYZE", "FORMAT")
 """Of EXPLAIN, in parentheses."""
 
@@ -142,6 +144,26 @@ def _analyzed(text: str) -> str | None:
             runs = True
         tokens = tokens[1:]
     return text[tokens[0].start :] if runs and tokens else None
+
+
+def is_no_read(text: str) -> NotSupportedError:
+    """Return what to say of a statement that does not only read, where only such may stand."""
+    hint = "changes go through execute()"
+    if _kind(_statements(text)[0]) == "MULTI":
+        # DuckDB makes a type of the values that it finds
+        hint = "name the values, as in PIVOT t ON x IN ('a', 'b') USING …, or run it with execute()"
+    return NotSupportedError("sql() only reads", hint=hint)
+
+
+def gives_rows(text: str, tokens: Sequence[Token]) -> bool:
+    """Return whether a statement that does not only read gives rows.
+
+    PIVOT with values that are not named is several statements to DuckDB, the last a SELECT.
+    """
+    kind = _kind(_statements(text)[0])
+    if kind in _WRITING:
+        return any(token.text.upper() == "RETURNING" for token in tokens)
+    return kind in _GIVING
 
 
 def is_select(text: str) -> bool:

@@ -190,12 +190,20 @@ def _run_sql(engine: Engine, text: str, parameters: Parameters) -> Rows:
     plain_sql.refuse_change(engine.database, engine.catalogue, text, tokens)
     if first not in _ROWS_ALONE:
         engine.database.has_others = True
-    engine.database.execute(text, parameters)
+    rows: Rows = None
+    if plain_sql.gives_rows(text, tokens):
+        with relation.leaving():
+            found = engine.database.arrow(text, parameters)
+        # what DuckDB says of a statement that has been done, and that has no rows
+        if found.num_columns and found.column_names != ["Success"]:
+            rows = relation.of_table(found)
+    else:
+        engine.database.execute(text, parameters)
     if first in _SETTING:
         engine.prefetcher.stop()
     if first not in _ROWS_ALONE:
         engine.compiler.forget_macros()
-    return None
+    return rows
 
 
 def _copied(engine: Engine, query: str, parameters: Parameters = None) -> duckdb.DuckDBPyRelation:
