@@ -24,7 +24,7 @@ from cqlduck import arguments, checks, inventory, moments
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
-from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
+from cqlduck.errors import CatalogError, DataError, Error
 from cqlduck.feed import Feed
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter

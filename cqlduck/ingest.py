@@ -8,6 +8,7 @@ rows, or one for each.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from cqlduck import matching
 from cqlduck.data import place, sound, tables, texts
+from cqlduck.data.owned import owned
 from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
@@ -80,14 +82,16 @@ def accept(
 
 
 def read(thing: Input, data: Any) -> pa.Table:
-    """Return data as an Arrow table that DuckDB takes as what it is.
+    """Return data as an Arrow table that is ours, and that DuckDB takes as what it is.
 
     Raises:
         DataError: It cannot be read, or holds what DuckDB cannot.
     """
     table = tables.read(thing, data)
     sound.check(thing, table)
-    return texts.as_times(thing, table)
+    found = texts.as_times(thing, table)
+    # of a file nobody else has the rows
+    return found if isinstance(data, (str, os.PathLike)) else owned(found)
 
 
 def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> DataError:
@@ -188,6 +192,10 @@ def _moments(at: Any) -> list[Any] | None:
         return None
     try:
         return at.to_pylist() if hasattr(at, "to_pylist") else list(at)
+    except OverflowError as error:
+        raise DataError(
+            f"at has a time that is none of Python's: {error}", hint="leave it out", field="at"
+        ) from error
     except TypeError:
         # a single value of numpy's
         return None

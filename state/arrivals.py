@@ -162,8 +162,11 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
     if times is not None and table.column_names.count(times.name) == 1:
         stamps = table.column(times.name)
         seen = survey_of(clock, times.type, stamps)
-        if seen is not None and clock.kind == "integer":
+        if seen is not None and clock.kind == "integer" and stamps.type == pa.int64():
             known = times.name
+        elif seen is not None and clock.kind == "integer":
+            known = unused("_cql_instant", taken)
+            table = table.append_column(known, stamps.cast(pa.int64()))
         # Arrow divides towards zero, and instants go down
         elif seen is not None and (seen.lowest or 0) >= 0:
             known = unused("_cql_instant", taken)

@@ -27,6 +27,9 @@ _FIRST, _LAST = -9_223_372_022_400, 9_223_372_036_854
 
 _INFINITE = (2**63 - 1, -(2**63 - 1))
 _DAY = 86_400
+_LAST_DAY = 2**31 - 1
+"""DuckDB's infinite day."""
+
 _HUGE = pa.decimal128(38, 0)
 _BYTES = (
     pa.types.is_binary,
@@ -58,7 +61,11 @@ def check(thing: Target, table: pa.Table) -> None:
 
 def _check_known(thing: Target, field: pa.Field) -> None:
     """Refuse a type for which DuckDB has none."""
-    why = _unknown(field.type)
+    if getattr(field.type, "extension_name", None) == "pandas.period":
+        # DuckDB takes their numbers
+        why: str | None = "periods are no moments"
+    else:
+        why = _unknown(field.type)
     if why is not None:
         raise DataError(
             f"{field.name} of the data for {thing.name} is {field.type}, for which DuckDB has no "
@@ -143,13 +150,14 @@ def _wrong(kind: str | None) -> Callable[[pa.ChunkedArray], str | None]:
     """Return what says what is wrong with a column, or None."""
 
     def wrong(column: pa.ChunkedArray) -> str | None:
-        for leaf in _leaves(column):
-            why = _out_of_range(leaf, kind)
-            if why is not None:
-                return why
         try:
-            if not _is_numbers(column.type):
-                column.validate(full=True)
+            for leaf in _leaves(column):
+                why = _out_of_range(leaf, kind)
+                if why is not None:
+                    return why
+            for part in _unpacked(column):
+                if not _is_numbers(part.type):
+                    part.validate(full=True)
         except pa.ArrowInvalid as error:
             return first_line(error)
         return None
@@ -157,16 +165,29 @@ def _wrong(kind: str | None) -> Callable[[pa.ChunkedArray], str | None]:
     return wrong
 
 
+def _unpacked(column: pa.ChunkedArray) -> Iterator[pa.Array | pa.ChunkedArray]:
+    """Yield a column, or what its run ends are of, into which Arrow does not look."""
+    if not pa.types.is_run_end_encoded(column.type):
+        yield column
+        return
+    for chunk in column.chunks:
+        yield chunk.values
+
+
 def _is_numbers(kind: pa.DataType) -> bool:
     """Return whether Arrow has nothing to say of a type's values, or something else than DuckDB."""
     types = pa.types
+    if types.is_date64(kind):
+        # of which DuckDB cuts off what is no whole day
+        return False
     return bool(types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind))
 
 
 def _leaves(column: pa.ChunkedArray) -> Iterator[pa.Array | pa.ChunkedArray]:
-    """Yield the moments, times of day and decimals in a column, however deep."""
+    """Yield the moments, times of day, days and decimals in a column, however deep."""
     kind = column.type
-    if not pa.types.is_nested(kind):
+    is_packed = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    if not (pa.types.is_nested(kind) or is_packed or isinstance(kind, pa.BaseExtensionType)):
         if pa.types.is_temporal(kind) or pa.types.is_decimal128(kind):
             yield column
         return
@@ -176,7 +197,15 @@ def _leaves(column: pa.ChunkedArray) -> Iterator[pa.Array | pa.ChunkedArray]:
 
 
 def _parts(chunk: pa.Array) -> list[pa.Array]:
+    import pyarrow.compute as pc
+
     kind = chunk.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return [chunk.storage]
+    if pa.types.is_dictionary(kind):
+        return [chunk.dictionary_decode()]
+    if pa.types.is_run_end_encoded(kind):
+        return [pc.run_end_decode(chunk)]
     if pa.types.is_struct(kind):
         return list(chunk.flatten())
     if pa.types.is_map(kind):
@@ -211,13 +240,21 @@ def _out_of_range(leaf: pa.Array | pa.ChunkedArray, kind: str | None) -> str | N
     return f"{low_end if low_end < low else high_end} is out of the range of {leaf.type}"
 
 
+def moments(unit: str) -> tuple[int, int]:
+    """Return DuckDB's first and last moment, in 's', 'ms' or 'us' since 1970."""
+    per = _PER_SECOND[unit]
+    return _FIRST * per, _LAST * per + (775_806 if unit == "us" else 0)
+
+
 def _range(kind: pa.DataType, own: str | None) -> tuple[int, int, bool, int | str | None]:
     """Return the least and the greatest value, whether there are infinite ones, and its width."""
     types = pa.types
     if types.is_timestamp(kind) and kind.unit in _PER_SECOND:
-        per = _PER_SECOND[kind.unit]
-        last = _LAST * per + (775_806 if kind.unit == "us" else 0)
-        return _FIRST * per, last, True, 64
+        return *moments(kind.unit), True, 64
+    if types.is_date32(kind):
+        return -_LAST_DAY, _LAST_DAY, False, 32
+    if types.is_date64(kind):
+        return -_LAST_DAY * _DAY * 1000, _LAST_DAY * _DAY * 1000, False, 64
     if types.is_time32(kind):
         return 0, _DAY * _PER_SECOND[kind.unit], False, 32
     if types.is_time64(kind):

@@ -41,7 +41,17 @@ def read(thing: Target, data: Any) -> pa.Table:
     Raises:
         DataError: It is nothing that can be read, or reading it failed.
     """
-    return _named(thing, lambda: _read(thing, data), WANTED)
+    return _known(_named(thing, lambda: _read(thing, data), WANTED))
+
+
+def _known(table: pa.Table) -> pa.Table:
+    """Return a table without types of somebody's own: DuckDB takes what they are stored as."""
+    for place, field in enumerate(table.schema):
+        if isinstance(field.type, pa.ExtensionType) and field.type.__hash__ is None:
+            storage = [chunk.storage for chunk in table.column(place).chunks]
+            column = pa.chunked_array(storage, field.type.storage_type)
+            table = table.set_column(place, field.name, column)
+    return table
 
 
 def of_frame(name: str, data: Any) -> pa.Table:
@@ -64,7 +74,7 @@ def of_frame(name: str, data: Any) -> pa.Table:
     if isinstance(data, Mapping):
         table = _named(frame, lambda: _of_columns(frame, data), FRAMES)
     else:
-        table = _named(frame, lambda: _read(frame, data), FRAMES)
+        table = _known(_named(frame, lambda: _read(frame, data), FRAMES))
     if not table.num_columns:
         raise DataError(f"{name} has no columns", hint="pass a table with at least one")
     sound.check(frame, table)

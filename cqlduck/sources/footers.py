@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cqlduck.data.sound import check, moments
+from cqlduck.data.target import Frame
+from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
 from cqlduck.state.types import has_text
 
@@ -39,6 +44,14 @@ def columns_of(schema: pa.Schema) -> dict[str, Column] | None:
     return found
 
 
+def _unit(column: Any) -> str | None:
+    """Return the unit of a column of timestamps that DuckDB does not check, or None."""
+    if column.logical_type.type != "TIMESTAMP":
+        return None
+    unit = json.loads(column.logical_type.to_json())["timeUnit"]
+    return {"milliseconds": "ms", "microseconds": "us"}.get(unit)
+
+
 def _text(kind: pa.DataType) -> str:
     return "VARCHAR" if has_text(kind) else ""
 
@@ -46,9 +59,9 @@ def _text(kind: pa.DataType) -> str:
 class Footers:
     """The open Parquet files of batches, in arrival order."""
 
-    def __init__(self, files: Sequence[pq.ParquetFile]) -> None:
+    def __init__(self, paths: Sequence[Path], files: Sequence[pq.ParquetFile]) -> None:
         """Keep the files; `opened` opens and closes them."""
-        self._files = files
+        self._paths, self._files = paths, files
 
     def columns(self) -> dict[str, Column] | None:
         """Return the columns of the first file, see `columns_of`."""
@@ -86,6 +99,40 @@ class Footers:
         begins = list(itertools.accumulate(counts[:-1], initial=0))
         return f"list_extract({begins}, file_index::BIGINT + 1)::BIGINT + file_row_number"
 
+    def without_date(self) -> tuple[Path, str] | None:
+        """Return the first file with a timestamp that is none in DuckDB, and its column.
+
+        DuckDB stores it, and fails for good when a query shows it. Of most columns statistics say
+        the least and the greatest value; others are read.
+        """
+        for path, file in zip(self._paths, self._files, strict=True):
+            for place in range(file.metadata.num_columns):
+                column = file.metadata.schema.column(place)
+                unit = _unit(column)
+                if unit is not None and not self._has_dates(file, place, unit):
+                    return path, column.path
+        return None
+
+    @staticmethod
+    def _has_dates(file: pq.ParquetFile, place: int, unit: str) -> bool:
+        low, high = moments(unit)
+        groups = (file.metadata.row_group(at) for at in range(file.metadata.num_row_groups))
+        statistics = [group.column(place).statistics for group in groups if group.num_rows]
+        if all(each is not None and each.has_min_max for each in statistics):
+            ends = [end for each in statistics for end in (each.min_raw, each.max_raw)]
+            if all(low <= end <= high for end in ends):
+                return True
+        path = file.metadata.schema.column(place).path
+        try:
+            table = file.read(columns=[path], use_threads=False)
+            check(Frame(path), table)
+        except DataError:
+            return False
+        except (pa.ArrowException, KeyError, OSError):
+            # DuckDB says what is wrong with it
+            return True
+        return True
+
     def times(self, column: str) -> list[pa.ChunkedArray] | None:
         """Return a column of each file, or None if it cannot be read as it is."""
         try:
@@ -105,4 +152,4 @@ def opened(paths: Sequence[Path]) -> Iterator[Footers | None]:
             files = [stack.enter_context(pq.ParquetFile(path)) for path in paths]
         except (pa.ArrowException, OSError):
             files = []
-        yield Footers(files) if files else None
+        yield Footers(paths, files) if files else None

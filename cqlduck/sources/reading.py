@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck import matching
+from cqlduck.data import sound
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError
 from cqlduck.rewrite.plan import Column
@@ -68,6 +69,10 @@ def ready(
     given = columns.matched(thing, batch.folder, there)
     times = matching.times(thing, there)
     assert times is not None
+    try:
+        sound.check(thing, table)
+    except DataError as error:
+        raise misfits.told(clock, thing, batch, error) from error
     # the operations of a relation have to be looked at too
     found = arrivals.prepared(clock, table, times if thing.kind == "stream" else None)
     stored = found.as_stored(thing, begin)
@@ -240,6 +245,13 @@ def _arrival(
         raise DropZoneError(
             f"{batch.files[number]} has a column {name}, which {batch.files[0].name} has not",
             hint="the files of a batch have the same columns; write it anew",
+        )
+    dateless = footers.without_date() if footers is not None else None
+    if dateless is not None:
+        path, name = dateless
+        raise DropZoneError(
+            f"{path} has a timestamp in {name} that is no date",
+            hint="what lies outside of the years -290307 to 294247 cannot be stored; write it anew",
         )
     if there is None:
         there = matching.named(of_query(engine.database, f"FROM {source}"))

@@ -1,0 +1,39 @@
+"""Tables in memory of their own: what a caller writes into its arrays later does not show in them.
+
+Arrow takes an array of numpy, pandas or polars without a copy, and a database in memory keeps what
+comes in as Arrow tables. To copy costs 4 ms for a million rows of 26 bytes.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+
+def owned(table: pa.Table) -> pa.Table:
+    """Return a table that shares no memory with another one."""
+    table = _with_durations(table)
+    try:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return pa.ipc.open_stream(sink.getvalue()).read_all()
+    except pa.ArrowException:
+        # a type that has no form in files
+        rows = pa.array(range(table.num_rows), pa.int64())
+        return table.take(rows)
+
+
+def _with_durations(table: pa.Table) -> pa.Table:
+    """Return a table whose durations have a unit that DuckDB does not multiply.
+
+    It multiplies what lies under a NULL as well, and refuses the row.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_duration(field.type) and field.type.unit in ("s", "ms"):
+            try:
+                column = table.column(place).cast(pa.duration("us"))
+            except pa.ArrowInvalid:
+                # DuckDB says which one is too long
+                continue
+            table = table.set_column(place, field.name, column)
+    return table
