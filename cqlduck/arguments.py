@@ -36,7 +36,9 @@ def statements(given: object) -> str:
     Raises:
         ParseError: It is no text.
     """
-    return _text(given, ParseError, "text", "pass statements as a text")
+    text = _text(given, ParseError, "text", "pass statements as a text")
+    # of a file that an editor has marked as UTF-8
+    return text.removeprefix("\ufeff")
 
 
 def duration(given: object) -> str:

@@ -585,7 +585,14 @@ class Connection:
             return self._reader.as_of(engine.query(query), t)
 
     def changes(self, query: str, since: Any = None, until: Any = None) -> duckdb.DuckDBPyRelation:
-        """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
+        """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`.
+
+        Without `since` they sum up to the answer at `until`. So if history is bounded, what stood
+        when it begins comes first, as elements of that instant.
+
+        Raises:
+            DataError: `since` is before kept history.
+        """
         with self._open() as engine:
             return self._reader.changes(engine.query(query), since, until)
 

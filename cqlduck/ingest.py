@@ -105,6 +105,10 @@ def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> 
         if name.lower() == "_ts":
             time = "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMPTZ"
             casts.append((name, f"CAST({quoted(name)} AS {time})"))
+    if thing.timestamp_by is not None:
+        # a date may fit its column, and be beyond all timestamps
+        stamp = matching.stamp(engine.clock, thing, _named(table))
+        casts.append((thing.timestamp_by, stamp))
     found = place.of_misfit(table, casts)
     if found is None:
         return error

@@ -46,13 +46,20 @@ def raw_time(engine: Engine, moment: Any) -> RawTime:
     try:
         raw = engine.database.value("SELECT epoch_us(CAST(? AS TIMESTAMPTZ))", [shown])
     except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise DataError(f"{shown!r} is no instant", hint=_HINT) from error
+        raise DataError(f"{shown!r} is no instant", hint=_hint(engine)) from error
     if raw is None:
-        raise DataError(f"{shown!r} is no instant", hint=_HINT)
+        raise DataError(f"{shown!r} is no instant", hint=_hint(engine))
     if abs(raw) > instants.MAX_RAW_TIME:
         raise DataError(f"{shown!r} is out of range", hint=instants.RANGE)
     engine.set_time("wall", f"the instant {shown}")
     return RawTime(int(raw))
+
+
+def _hint(engine: Engine) -> str:
+    """Return how an instant of a database is written."""
+    if engine.catalogue.settings.get("time") == "integer":
+        return "instants are integers in this database, as in 10"
+    return _HINT
 
 
 def _plain(moment: Any) -> int | str | datetime.datetime | datetime.date:

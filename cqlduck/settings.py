@@ -215,6 +215,8 @@ def _check_length(
     units = length.instants if bare and length.microseconds is None else length.microseconds
     if units is None or not (bare or units >= 1):
         raise _refused(name, what, value, hint)
+    if not bare and units.denominator != 1:
+        raise _refused(name, "a whole number of microseconds", value, hint)
     if units > MAX_DURATION:
         raise _refused(name, f"at most {MAX_DURATION} microseconds", value, hint)
 

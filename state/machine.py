@@ -102,6 +102,11 @@ def of_the_machine(error: duckdb.Error, path: str) -> DatabaseError | None:
         return DatabaseError(f"{file} cannot be opened: {why}", hint=written_hint(why))
     reading = _READING.search(said)
     is_own = reading is not None and reading["file"].startswith(path)
+    if is_own and os.path.isdir(path):
+        return DatabaseError(
+            f"{path} is a folder, and no database",
+            hint="pass the path of a file in it, as in app.duckdb",
+        )
     if is_own or _DAMAGED.search(said):
         return DatabaseError(
             f"the database {path} is damaged: {first_line(error)}",

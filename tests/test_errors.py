@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -237,3 +238,47 @@ def test_a_refresh_whose_query_fails_says_so(con: cqlduck.Connection, change: st
             refresh()
         assert "_cql_" not in str(caught.value)
     assert [(1,)] == con.sql("FROM r").fetchall()
+
+
+def test_small_slips_are_named(con: cqlduck.Connection, tmp_path: Path) -> None:
+    con.execute("CREATE STREAM s (a INTEGER); CREATE RELATION r (a INTEGER)")
+    con.append("s", [(1,)], at=1)
+    with pytest.raises(cqlduck.DataError, match="'10' is no instant") as caught:
+        con.advance("10")
+    assert "instants are integers in this database" in (caught.value.hint or "")
+    with pytest.raises(cqlduck.NotSupportedError, match="a subquery in an expression") as inner:
+        con.execute(
+            "CREATE CONTINUOUS QUERY p AS SELECT a FROM s [ROWS 2 WHERE a IN (SELECT a FROM r)]"
+        )
+    assert inner.value.hint
+    with pytest.raises(cqlduck.DatabaseError, match="is a folder, and no database"):
+        cqlduck.connect(tmp_path)
+    found = con.execute("\ufeffSELECT 1 AS a")
+    assert found is not None
+    assert [(1,)] == found.fetchall()
+
+
+@pytest.mark.parametrize("name", ["instant", "granularity"])
+def test_an_instant_is_a_whole_number_of_microseconds(name: str) -> None:
+    with pytest.raises(cqlduck.Error, match="a whole number of microseconds"):
+        cqlduck.connect(**{name: "1.9 microseconds"})
+    cqlduck.connect(**{name: "1.5 milliseconds"}).close()
+
+
+def test_a_date_beyond_all_timestamps_is_named_with_its_row(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (t DATE) TIMESTAMP BY t")
+    with pytest.raises(cqlduck.DataError) as caught:
+        con.append("s", [("2024-01-01",), ("5000000-01-01",)])
+    assert (1, "t") == (caught.value.row, caught.value.field)
+
+
+def test_changes_of_a_bounded_history_sum_up_to_the_answer() -> None:
+    with cqlduck.connect(history="5") as con:
+        con.execute("CREATE STREAM s (k INTEGER)")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM s [RANGE 100]")
+        con.append("s", [(1,)], at=0)
+        for at in (0, 20, 21):
+            con.advance(at)
+        assert [(1, 15, 1)] == con.changes("q").fetchall()
+        assert [] == con.changes("q", 16).fetchall()
+        assert [(1,)] == con.table("q").fetchall()

@@ -122,7 +122,7 @@ def _time_of(engine: Engine, thing: Input) -> None:
     else:
         raise BindError(
             f"{thing.timestamp_by} is {kind}, which is no timestamp",
-            hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type",
+            hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type up to BIGINT",
         )
 
 

@@ -86,8 +86,8 @@ def _casts(clock: Clock, thing: Input, batch: Batch, file: Path) -> list[tuple[s
         (own.name, arrivals.cast(mine, own.type))
         for mine, own in zip(given, thing.columns, strict=True)
     ]
-    if thing.timestamp_by is None:
-        casts.append(("_ts", matching.stamp(clock, thing, there)))
+    # a date may fit its column, and be beyond all timestamps
+    casts.append((thing.timestamp_by or "_ts", matching.stamp(clock, thing, there)))
     return casts
 
 

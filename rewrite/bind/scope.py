@@ -349,7 +349,11 @@ def refuse(tree: exp.Expr, volatile: frozenset[str], *, with_all: bool = False) 
     refuse_always(tree, volatile)
     for node in tree.walk():
         if isinstance(node, exp.Query):
-            raise NotIncremental("a subquery in an expression", offset=place_of(node))
+            raise NotIncremental(
+                "a subquery in an expression",
+                hint="write it as a condition of the query's own WHERE, or as a join",
+                offset=place_of(node),
+            )
         if with_all:
             continue
         if isinstance(node, exp.Window):
