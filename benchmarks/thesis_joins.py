@@ -230,7 +230,7 @@ def of_chains(given: argparse.Namespace) -> Iterator[Figure]:
     for name, (across, points) in several.items():
         if name in given.only:
             curve = [(at, ratio(work, FIRST, ticks, f"{name}: {at:g}")) for at, work in points]
-            yield Figure(name, across, TIME, {CACHED: curve}, is_log=name != "5.12")
+            yield Figure(name, across, TIME, {CACHED: curve}, is_log=name in ("5.16", "5.20"))
 
 
 NESTED = "r.g = s.g AND r.a >= s.a AND r.a <= s.a"
@@ -285,7 +285,7 @@ def of_burst(given: argparse.Namespace) -> Figure:
     curves = {}
     for who in list(options)[1:]:
         ratios = [mine / none for mine, none in zip(took[who], took[NONE], strict=True)]
-        smooth = [statistics.median(ratios[max(at - 2, 0) : at + 3]) for at in range(len(ratios))]
+        smooth = [statistics.median(ratios[max(at - 5, 0) : at + 6]) for at in range(len(ratios))]
         curves[who] = [(float(at), value) for at, value in enumerate(smooth) if at >= SPAN]
     return Figure(f"5.22, R comes {BURST} times as fast from {half} on", "tick", TIME, curves)
 
