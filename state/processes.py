@@ -130,21 +130,21 @@ class OwnLock:
 
     def _take(self, me: int, depth: int) -> None:
         """Wait until it is this thread's turn."""
-        with self._inner:
-            if self._holder is None:
-                self._holder, self._depth = me, depth
-                return
-            turn = _Turn(me, depth)
-            self._waiting.append(turn)
+        turn = _Turn(me, depth)
         try:
+            with self._inner:
+                if self._holder is None:
+                    self._holder, self._depth = me, depth
+                    return
+                self._waiting.append(turn)
             while not turn.came.wait(timeout=0.1):
                 self._interrupts.check()
         except BaseException:
             with self._inner:
-                has_come = turn not in self._waiting
-                if not has_come:
+                if turn in self._waiting:
                     self._waiting.remove(turn)
-            if has_come:
+            # its turn may have come just now
+            if self._holder == me:
                 self._hand_on()
             raise
 

@@ -50,6 +50,9 @@ AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the
 SWAPS = "test_relation_rules.py::test_tuples_in_the_place_of_others_are_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
+TURNS = "test_turns.py::test_"
+OWN = "test_own_memory.py::test_"
+FILES = "test_files_of_rows.py::test_"
 CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
 DECIDES = "test_dependencies.py::test_what_decides"
@@ -316,6 +319,79 @@ MUTANTS: tuple[Mutant, ...] = (
         ("no view shows a cache that was made",
          "inspection.refresh(self.database, self.catalogue, query)", "pass",
          "test_caches.py::test_a_pin_runs_where_it_may"),
+    ),
+    *_of(
+        "state/processes.py",
+        ("the lock goes to who came last", "self._waiting.popleft()", "self._waiting.pop()",
+         TURNS + "a_lock_goes_to_those_who_wait_in_their_order"),
+        ("who is interrupted while it waits holds nothing",
+         "with self._interrupts.settling:\n                self._take(me, depth)\n            raise",
+         "raise",
+         TURNS + "who_waits_for_its_turn_can_be_interrupted"),
+    ),
+    *_of(
+        "cqlduck/engine/failing.py",
+        ("who waits has no turn before the last tick",
+         "if self.give_way() and not self._behind(until):", "if False:",
+         TURNS + "a_call_comes_between_two_ticks"),
+    ),
+    *_of(
+        "cqlduck/ingest.py",
+        ("arrays of the caller are kept", "else owned(found)", "else found",
+         OWN + "who_fills_its_arrays_again_changes_nothing"),
+    ),
+    *_of(
+        "cqlduck/data/sound.py",
+        ("what is in dictionaries is not looked at",
+         "is_packed = pa.types.is_dictionary(kind) or", "is_packed =",
+         OWN + "what_duckdb_would_misread_is_refused_with_its_row"),
+        ("any day is one of DuckDB's", "if types.is_date32(kind):", "if False:",
+         OWN + "what_duckdb_would_misread_is_refused_with_its_row"),
+    ),
+    *_of(
+        "cqlduck/sources/footers.py",
+        ("statistics are believed where there are none",
+         "if all(each is not None and each.has_min_max for each in statistics):",
+         "if True:\n            statistics = [s for s in statistics if s is not None and s.has_min_max]",
+         OWN + "a_batch_with_a_timestamp_that_is_no_date_waits"),
+    ),
+    *_of(
+        "state/arrivals.py",
+        ("instants of few bits are kept as they are",
+         'if seen is not None and clock.kind == "integer" and stamps.type == pa.int64():',
+         'if seen is not None and clock.kind == "integer":',
+         OWN + "the_type_of_instants_says_nothing"),
+    ),
+    *_of(
+        "cqlduck/data/files.py",
+        ("a pattern comes before a file", "_rows(thing, _escaped(name), kind)",
+         "_rows(thing, name, kind)",
+         FILES + "a_file_comes_before_what_its_name_matches"),
+        ("a CSV has commas", "return max(_DELIMITERS, key=known)", "return _DELIMITERS[0]",
+         FILES + "a_csv_is_read_as_the_standard_says"),
+        ("lines of a CSV may be comments", "\"comment = '', skip = 0, ", "\"skip = 0, ",
+         FILES + "a_csv_is_read_as_the_standard_says"),
+        ("decimals of JSON are what DuckDB makes of them", "if field in exact:", "if False:",
+         FILES + "numbers_of_json_keep_their_digits"),
+    ),
+    *_of(
+        "cqlduck/statements/offsets.py",
+        ("all texts are turned to UTC",
+         "for one in found if _may_have_offset(one)]", "for one in found]",
+         "test_offsets.py::test_texts_without_an_offset_are_what_they_are_to_duckdb"),
+    ),
+    *_of(
+        "state/check.py",
+        ("an answer is right whatever it is",
+         "found = self._compared(frontier, sql)", 'found = "right", 0, None',
+         "test_content.py::test_an_element_too_many_shows_in_the_answer"),
+    ),
+    *_of(
+        "state/answers.py",
+        ("of a member that is checked all of its family is shown",
+         "return f\"SELECT {members.columns(query)}, _weight FROM {standing}{where}\"",
+         "return f\"SELECT {members.columns(query)}, _weight FROM {standing}\"",
+         "test_content.py::test_a_member_with_another_place_in_its_family_shows"),
     ),
     *_of(
         "state/retention.py",

@@ -194,3 +194,17 @@ def test_an_instant_that_python_has_not_is_refused() -> None:
         con.execute("CREATE STREAM s (x BIGINT)")
         with pytest.raises(cqlduck.DataError, match="at has a time"):
             con.append("s", [(1,)], at=pa.array([-(2**63)]).view(pa.timestamp("us")))
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string()])
+def test_dictionaries_of_any_kind_of_texts_come_in(kind: pa.DataType) -> None:
+    """Polars gives its categories and texts as views."""
+    values = pa.array([b"a", b"b"], pa.binary()).cast(kind)
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None], pa.uint32()), values)
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (x VARCHAR)")
+        assert 4 == con.append("r", pa.table({"x": column}), at=1)
+        con.advance(1)
+        assert [("a",), ("a",), ("b",), (None,)] == sorted(
+            con.sql("FROM r").fetchall(), key=lambda row: (row[0] is None, row)
+        )

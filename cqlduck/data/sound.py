@@ -203,7 +203,11 @@ def _parts(chunk: pa.Array) -> list[pa.Array]:
     if isinstance(kind, pa.BaseExtensionType):
         return [chunk.storage]
     if pa.types.is_dictionary(kind):
-        return [chunk.dictionary_decode()]
+        try:
+            return [chunk.dictionary_decode()]
+        except pa.ArrowNotImplementedError:
+            # Arrow has no way to look views up; what no row has is looked at, too
+            return [chunk.dictionary]
     if pa.types.is_run_end_encoded(kind):
         return [pc.run_end_decode(chunk)]
     if pa.types.is_struct(kind):
