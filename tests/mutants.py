@@ -325,8 +325,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("the lock goes to who came last", "self._waiting.popleft()", "self._waiting.pop()",
          TURNS + "a_lock_goes_to_those_who_wait_in_their_order"),
         ("who is interrupted while it waits holds nothing",
-         "with self._interrupts.settling:\n                self._take(me, depth)\n            raise",
-         "raise",
+         "with self._interrupts.settling:", "if False:",
          TURNS + "who_waits_for_its_turn_can_be_interrupted"),
     ),
     *_of(
@@ -352,7 +351,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "cqlduck/sources/footers.py",
         ("statistics are believed where there are none",
          "if all(each is not None and each.has_min_max for each in statistics):",
-         "if True:\n            statistics = [s for s in statistics if s is not None and s.has_min_max]",
+         "if not any(each is not None and each.has_min_max for each in statistics):\n"
+         "            return True\n        if True:",
          OWN + "a_batch_with_a_timestamp_that_is_no_date_waits"),
     ),
     *_of(
@@ -370,7 +370,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a CSV has commas", "return max(_DELIMITERS, key=known)", "return _DELIMITERS[0]",
          FILES + "a_csv_is_read_as_the_standard_says"),
         ("lines of a CSV may be comments", "\"comment = '', skip = 0, ", "\"skip = 0, ",
-         FILES + "a_csv_is_read_as_the_standard_says"),
+         FILES + "a_csv_that_is_none_is_refused_with_its_line"),
         ("decimals of JSON are what DuckDB makes of them", "if field in exact:", "if False:",
          FILES + "numbers_of_json_keep_their_digits"),
     ),

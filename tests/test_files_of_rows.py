@@ -79,6 +79,7 @@ def test_a_column_of_texts_with_other_delimiters(tmp_path: Path) -> None:
         ("a,b\n1,\xe9\n".encode("latin-1"), "not utf-8"),
         ("a,b\n1,x\n".encode("utf-16"), "not utf-8"),
         ("", "no line with the names of its columns"),
+        ("a,b\n#1,p\n#note\n2,q # r\n", "Line: 3: Expected Number of Columns: 2 Found: 1"),
         ("a,b\n" + "".join(f"{at},x\n" for at in range(30_000)) + "1\n", "Line: 30002: Expected"),
     ],
 )

@@ -129,10 +129,19 @@ def test_who_closes_ends_what_runs(tmp_path: Path) -> None:
 
 def test_who_waits_for_its_turn_can_be_interrupted() -> None:
     with filled() as con:
-        meanwhile = Meanwhile(con, lambda: (con.interrupt(), time.sleep(0.3)))
+        held: list[bool] = []
+
+        def interrupt() -> None:
+            con.interrupt()
+            # the other thread notices, and waits for its turn to let go
+            time.sleep(0.3)
+            held.append(con.engine.lock._holder == threading.get_ident())
+
+        meanwhile = Meanwhile(con, interrupt)
         with pytest.raises(DatabaseError, match="interrupted"):
             con.advance(LAST - 1)
         meanwhile.done()
+        assert [True] == held
         assert LAST - 1 == con.advance()
         with filled() as alone:
             alone.advance(LAST - 1)
