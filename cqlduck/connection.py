@@ -657,8 +657,8 @@ class Connection:
             ParseError: DuckDB's own word on the query.
         """
         self._engine.refuse_closed()
-        parameters = arguments.parameters(parameters)
-        if not plain_sql.reads(arguments.statements(query)):
+        query, parameters = arguments.statements(query), arguments.parameters(parameters)
+        if not plain_sql.reads(query):
             raise plain_sql.is_no_read(query)
         try:
             frames = self._frames(query, sys._getframe(1))

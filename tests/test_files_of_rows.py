@@ -123,6 +123,12 @@ def test_json_without_objects_has_no_rows(text: str, tmp_path: Path) -> None:
     assert [] == taken("a DECIMAL(5, 2), b VARCHAR", file(tmp_path / "x.json", text))
 
 
+@pytest.mark.parametrize("kind", ["DECIMAL(5, 2)", "DECIMAL(5, 2)[]", "DOUBLE"])
+def test_a_null_among_the_objects_of_json_is_a_row_of_nulls(kind: str, tmp_path: Path) -> None:
+    path = file(tmp_path / "x.json", '[{"a": null}, null]')
+    assert [(None,), (None,)] == taken(f"a {kind}", path)
+
+
 def test_a_file_comes_before_what_its_name_matches(tmp_path: Path) -> None:
     for name, value in (("x[1].csv", 1), ("x1.csv", 2), ("y*.csv", 3), ("yz.csv", 4)):
         file(tmp_path / name, f"a\n{value}\n")

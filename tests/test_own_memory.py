@@ -156,6 +156,17 @@ def test_a_batch_with_a_timestamp_that_is_no_date_waits(
         assert [(3 * (rows - 1),)] == con.table("t").fetchall()
 
 
+def test_values_of_a_dictionary_are_copied_too() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (x BIGINT)")
+        values = np.array([7, 8])
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(values))
+        con.append("r", pa.table({"x": column}), at=1)
+        values[:] = 99
+        con.advance(1)
+        assert [(7,), (7,), (8,)] == con.sql("FROM r ORDER BY x").fetchall()
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_a_missing_duration_is_null(unit: str) -> None:
     with cqlduck.connect() as con:

@@ -192,7 +192,8 @@ def _objects(name: str) -> list[dict[str, Any]]:
     options = "maximum_object_size = 1073741824"
     found = scratch().sql(f"SELECT json FROM read_json_objects({literal(name)}, {options})")
     texts = (text for (text,) in found.fetchall())
-    return [json.loads(text, parse_float=Decimal) for text in texts]
+    # a null in the place of an object has no field
+    return [json.loads(text, parse_float=Decimal) or {} for text in texts]
 
 
 def _written(cell: Any) -> str:

@@ -67,16 +67,16 @@ class Footers:
         """Return the columns of the first file, see `columns_of`."""
         return columns_of(self._files[0].schema_arrow)
 
-    def surplus(self) -> tuple[int, str] | None:
-        """Return the number of the first file with a column that the first has not, and its name.
+    def surplus(self) -> tuple[Path, str] | None:
+        """Return the first file with a column that the first has not, and its name.
 
         DuckDB takes the columns of the first file and skips others.
         """
         known = {name.lower() for name in self._files[0].schema_arrow.names}
-        for number, file in enumerate(self._files):
+        for path, file in zip(self._paths, self._files, strict=True):
             for name in file.schema_arrow.names:
                 if name.lower() not in known:
-                    return number, name
+                    return path, name
         return None
 
     def alike(self) -> bool:

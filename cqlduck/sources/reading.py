@@ -241,9 +241,9 @@ def _arrival(
     there = footers.columns() if footers is not None else None
     surplus = footers.surplus() if footers is not None else None
     if surplus is not None:
-        number, name = surplus
+        path, name = surplus
         raise DropZoneError(
-            f"{batch.files[number]} has a column {name}, which {batch.files[0].name} has not",
+            f"{path} has a column {name}, which {batch.files[0].name} has not",
             hint="the files of a batch have the same columns; write it anew",
         )
     dateless = footers.without_date() if footers is not None else None
