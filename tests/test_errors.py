@@ -203,6 +203,19 @@ def test_rows_of_the_last_statement_are_given_whatever_it_is(
         assert rows == sorted(found.fetchall())
 
 
+def test_rows_that_are_returned_are_those_that_were_written_once(con: cqlduck.Connection) -> None:
+    con.execute("CREATE TABLE t (b BIT, u UHUGEINT, z TIMETZ, i INTEGER)")
+    values = f"'101'::BIT, {2**128 - 1}, '12:00:00+02'::TIMETZ"
+    found = con.execute(f"INSERT INTO t VALUES ({values}, ?) RETURNING *", [7])
+    assert found is not None
+    assert con.sql("FROM t").fetchall() == found.fetchall()
+    assert [(1,)] == con.sql("SELECT count(*) FROM t").fetchall()
+    again = con.execute("UPDATE t SET i = i + 1 RETURNING i")
+    assert again is not None
+    assert [(8,)] == again.fetchall()
+    assert [(8,)] == con.sql("SELECT i FROM t").fetchall()
+
+
 @pytest.mark.parametrize(
     "text", ["CHECKPOINT", "PRAGMA threads=2", "INSERT INTO t VALUES ('c', 3)"]
 )

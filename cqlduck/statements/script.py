@@ -192,11 +192,10 @@ def _run_sql(engine: Engine, text: str, parameters: Parameters) -> Rows:
         engine.database.has_others = True
     rows: Rows = None
     if plain_sql.gives_rows(text, tokens):
-        with relation.leaving():
-            found = engine.database.arrow(text, parameters)
-        # what DuckDB says of a statement that has been done, and that has no rows
-        if found.num_columns and found.column_names != ["Success"]:
-            rows = relation.of_table(found)
+        rows = _copied(engine, text, parameters)
+        if rows.columns == ["Success"]:
+            # what DuckDB says of a statement that has been done, and that has no rows
+            rows = None
     else:
         engine.database.execute(text, parameters)
     if first in _SETTING:
