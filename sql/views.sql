@@ -208,7 +208,7 @@ SELECT
 FROM cql_state.synopses AS s
 JOIN cql_state.synopsis_rows AS r ON r.table_name = s.table_name
 ORDER BY s.query, s.operator, s.kind;
-COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone; cache: the combinations of some inputs of a join.';
+COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone; cache: the combinations of some inputs of a join; keys: the keys that a partial cache knows.';
 
 -- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat;
 -- of a base its readers.
@@ -298,12 +298,15 @@ CREATE OR REPLACE VIEW cql.caches WITH (DEFER_BINDING) AS
 SELECT
     query,
     operator,
-    replace(regexp_extract(table_name, '_of_([0-9_]+)_cache"$', 1), '_', '+') AS inputs,
+    regexp_replace(
+        replace(regexp_extract(table_name, '_of_([0-9_]+(_at_[0-9_]+_in_[0-9]+)?)_cache"$', 1), '_', '+'),
+        '\+at\+(.*)\+in\+', '@\1:'
+    ) AS inputs,
     table_name,
     row_count
 FROM cql.synopses
 WHERE kind = 'cache';
-COMMENT ON VIEW cql.caches IS 'One row a cache of a join: the combinations of some of its inputs, counted from 1 as EXPLAIN shows them, with their lifetimes. StreaMon makes and drops them between ticks, as the point caches says.';
+COMMENT ON VIEW cql.caches IS 'One row a cache of a join: the combinations of some of its inputs, counted from 1 as EXPLAIN shows them, with their lifetimes; of a partial cache, such as 2+3@1:64, those of the keys that tuples of an input have asked for, 64 at most and what one tick asks for. StreaMon makes and drops them between ticks, as the point caches says.';
 
 CREATE OR REPLACE VIEW cql.points WITH (DEFER_BINDING) AS
 SELECT

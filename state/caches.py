@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.statement import DISPOSABLE, Synopsis
 from cqlduck.rewrite.statements.filling import Filled
 from cqlduck.state import inspection, synopses
 from cqlduck.state.connection import Database, quoted
@@ -102,11 +102,11 @@ def load(database: Database) -> Known:
     if database.is_new:
         return {}
     found: dict[str, tuple[Synopsis, ...]] = {}
-    for query, number, table in database.rows(
-        "SELECT query, operator, table_name FROM cql_state.synopses WHERE kind = ? "
-        "ORDER BY operator, table_name",
-        [CACHE],
+    for query, number, kind, table in database.rows(
+        "SELECT query, operator, kind, table_name FROM cql_state.synopses "
+        "WHERE list_contains(?, kind) ORDER BY operator, table_name",
+        [DISPOSABLE],
     ):
         columns = synopses.columns_of(database, table)
-        found[query] = (*found.get(query, ()), Synopsis(table, number, CACHE, columns))
+        found[query] = (*found.get(query, ()), Synopsis(table, number, kind, columns))
     return found

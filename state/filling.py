@@ -66,6 +66,8 @@ def fill(database: Database, one: Filled, instants: Mapping[str, int], limit: Li
     Raises:
         LimitExceeded: It would take more. The transaction has to be undone.
     """
+    if one.sql is None:
+        return 0
     given = {name: instants[name] for name in one.parameters}
     if limit is None:
         ((rows,),) = database.execute(one.sql, given)

@@ -87,6 +87,8 @@ class CachesProfiled:
         delta: How many rows of each input begin or end in the tick.
         seconds: How long the probe took.
         rows: About how many rows its caches have together.
+        asking: Of a sample of the tuples of an input, by it and those of its columns that are keys,
+            by hash how many have each.
     """
 
     site: Site
@@ -96,6 +98,7 @@ class CachesProfiled:
     delta: tuple[int, ...]
     seconds: float
     rows: int = 0
+    asking: tuple[int, tuple[str, ...], Mapping[int, int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -204,8 +207,12 @@ def _sizes(
         [steps.name, join.site.operator, CACHE],
     )
     rows = listing.row_count(database, [name for (name,) in caches]) if caches else 0
+    asking = None
+    if probe.keys:
+        one = probe.keys[turn % len(probe.keys)]
+        asking = one.place, one.columns, dict(_run(database, one.keys, instants))
     seconds += time.perf_counter() - started
-    return CachesProfiled(join.site, place, counts, alive, delta, seconds, rows)
+    return CachesProfiled(join.site, place, counts, alive, delta, seconds, rows, asking)
 
 
 def _times(

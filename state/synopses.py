@@ -20,7 +20,7 @@ import duckdb
 
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.statement import DISPOSABLE, Synopsis
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.elements import SEQ
 from cqlduck.rewrite.statements.content import Content, contents
@@ -128,8 +128,8 @@ def adopt(
         _Stored(table, number, kind, columns_of(database, table))
         for number, kind, table in database.rows(
             "SELECT operator, kind, table_name FROM cql_state.synopses WHERE query = ? "
-            "AND kind <> ? ORDER BY operator DESC, kind",
-            [query.name, CACHE],
+            "AND NOT list_contains(?, kind) ORDER BY operator DESC, kind",
+            [query.name, DISPOSABLE],
         )
     ]
     _drop_made(database, query.name, [stored.table for stored in there])
@@ -330,8 +330,9 @@ def fits(database: Database, query: str, compiled: Compiled) -> bool:
     there = {
         table: columns_of(database, table)
         for (table,) in database.rows(
-            "SELECT table_name FROM cql_state.synopses WHERE query = ? AND kind <> ?",
-            [query, CACHE],
+            "SELECT table_name FROM cql_state.synopses "
+            "WHERE query = ? AND NOT list_contains(?, kind)",
+            [query, DISPOSABLE],
         )
     }
     return there == {synopsis.name: synopsis.columns for synopsis in compiled.synopses}
@@ -356,7 +357,8 @@ def _drop_made(database: Database, query: str, tables: Sequence[str]) -> None:
 
 def _drop_caches(database: Database, query: str) -> None:
     for (table,) in database.rows(
-        "SELECT table_name FROM cql_state.synopses WHERE query = ? AND kind = ?", [query, CACHE]
+        "SELECT table_name FROM cql_state.synopses WHERE query = ? AND list_contains(?, kind)",
+        [query, DISPOSABLE],
     ):
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
 

@@ -71,7 +71,7 @@ class Drawn(Reoptimizer):
         return order_name(self.order(about))
 
     def caching(self, about: JoinCaches) -> Caching:
-        """Draw segments that may have caches, one in another too, and who uses them."""
+        """Draw segments that may have caches, one in another too, who uses them, and how large."""
         found: tuple[Cached, ...] = ()
         for segment in self.drawn.sample(about.segments, len(about.segments)):
             others = [at for at in range(len(about.names)) if at not in segment]
@@ -79,10 +79,14 @@ class Drawn(Reoptimizer):
             if self.drawn.random() < 0.3:
                 count = self.drawn.randint(1, len(others))
                 users = tuple(sorted(self.drawn.sample(others, count)))
-            more = (*found, Cached(segment, users))
+            slots = self.drawn.choice([1, 2, 64]) if self.drawn.random() < 0.4 else None
+            more = (*found, Cached(segment, users, slots))
             if not is_laminar([one.segment for one in more]):
                 continue
             known = about.used(tuple(sorted(more, key=lambda one: one.segment)))
+            if known is None and slots is not None:
+                one_user = (*found, Cached(segment, (self.drawn.choice(others),), slots))
+                known = about.used(tuple(sorted(one_user, key=lambda one: one.segment)))
             if known is not None and (not found or self.drawn.random() < 0.7):
                 found = known
         return found or (Cached(about.segments[0]),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 import random
 from collections.abc import Iterator
@@ -33,9 +34,16 @@ from cqlduck.rewrite.plan.segments import (
 )
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.state.filling import Limit
+from cqlduck.state.probing import CachesProfiled
 from cqlduck.streamon import caching, modelled, streamon
-from cqlduck.streamon.cache_choice import allocated, global_optimum, least, thesis
-from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs
+from cqlduck.streamon.cache_choice import (
+    allocated,
+    global_optimum,
+    least,
+    thesis,
+    with_keys,
+)
+from cqlduck.streamon.cache_costs import APPEND, FIXED, ROW, SCAN, Costs, Known
 from cqlduck.streamon.candidates import prefixes
 from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.selection import exhaustive, selected
@@ -78,6 +86,9 @@ PINS = [
     # XJoins, and caches that some pipelines use
     *["1+2 1+2+3", "2+3 2+3+4", "1+3 1+2+3", "2+3@1", "1+2@3", "1+2@3 3+4@1+2", "2+3@4"],
     *["2+3@1+4 2+3+4@1", "2+3@4 2+3+4", "1+2@4 1+2+3", "1+2@3 1+2+3", "1+3@2 1+3+4"],
+    # partial ones, with room for all keys or one, in others and around them
+    *["2+3@1:64", "2+3@1:1", "2+3@4:2", "1+2@3:2", "2+3+4@1:2", "1+2:1", "1+3@2:1 1+3+4"],
+    *["1+2@3:3 1+2+3@4:2", "2+3@4:1 2+3+4", "2+3 2+3+4@1:1", "1+2:8", "1+2@3:1 3+4@2:1"],
 ]
 
 
@@ -217,7 +228,10 @@ def test_a_pin_runs_where_it_may(con: cqlduck.Connection) -> None:
     assert [] == cached(con)
 
 
-@pytest.mark.parametrize("option", ["2", "2+2", "0+1", "1+2 2+3", "1 2", "2+", "a+b"])
+@pytest.mark.parametrize(
+    "option",
+    ["2", "2+2", "0+1", "1+2 2+3", "1 2", "2+", "a+b", "2+3:", "2+3@1:0", "2+3@1:-1", "2+3:x"],
+)
 def test_what_is_no_option_says_what_is(con: cqlduck.Connection, option: str) -> None:
     with pytest.raises(cqlduck.Error) as caught:
         con.pin(CACHES, option)
@@ -241,6 +255,15 @@ def test_what_is_no_option_says_what_is(con: cqlduck.Connection, option: str) ->
         ("1+2@3+4 1+2+3@4", "1+2 1+2+3"),
         ("1+2@3 2+3", None),
         ("1+2@5", None),
+        # of a partial one all who use it ask for the same keys, and are no caches themselves
+        ("3+2@1:64", "2+3@1:64"),
+        ("2+3@4:1", "2+3@4:1"),
+        ("2+3:64", None),
+        ("1+2@3+4:64", None),
+        ("1+3:64", None),
+        ("1+2@3:64 3+4@1", None),
+        ("1+2@3:2 1+2+3@4:64", "1+2@3:2 1+2+3@4:64"),
+        ("2+3:64 2+3+4", "2+3@4:64 2+3+4"),
     ],
 )
 def test_an_option_is_written_in_one_way(
@@ -459,6 +482,60 @@ def test_examples_5_4_1_5_4_2_and_5_4_4(con: cqlduck.Connection) -> None:
     assert [(1, 2, 2), (1, 3, 3), (2, 3, 3)] == segment(con)
     assert [(1, 1, 2, 2), (1, 1, 3, 3)] == [row[:4] for row in come(con, 5, r1=[(1,)])]
     assert_right(con)
+
+
+def test_examples_5_4_1_5_4_2_and_5_4_4_with_a_partial_cache(con: cqlduck.Connection) -> None:
+    """The same, as in the paper: what nobody has asked for is not there."""
+    con.execute(FIGURE_5_2)
+    con.pin(CACHES, "2+3@1:64", "q")
+    come(con, 1, r2=[(1, 2), (1, 3), (2, 3)], r3=[(2,)])
+    assert [] == segment(con)
+    # 5.4.1: ⟨1⟩ misses, and what it joins with is created
+    assert [(1, 1, 2, 2)] == [row[:4] for row in come(con, 2, r1=[(1,)])]
+    assert [(1, 2, 2)] == segment(con)
+    # the next one hits
+    assert [(1, 1, 2, 2)] == [row[:4] for row in come(con, 3, r1=[(1,)])]
+    # 5.4.2 and 5.4.4: of (1,3,3) and (2,3,3) the second one is ignored
+    assert [(1, 1, 3, 3, 4, 2)] == come(con, 4, r3=[(3,)])
+    assert [(1, 2, 2), (1, 3, 3)] == segment(con)
+    assert [(1, 1, 2, 2), (1, 1, 3, 3)] == [row[:4] for row in come(con, 5, r1=[(1,)])]
+    # a key without combinations is known, too
+    assert [] == come(con, 6, r1=[(7,)])
+    assert [1, 7] == known_keys(con)
+    assert [(7, 7, 3, 3, 7, 1)] == come(con, 7, r2=[(7, 3)])
+    assert [(1, 2, 2), (1, 3, 3), (7, 3, 3)] == segment(con)
+    assert_right(con)
+
+
+def known_keys(con: cqlduck.Connection) -> list[int]:
+    """Return the keys that the partial cache knows."""
+    ((name,),) = con.sql("SELECT table_name FROM cql.synopses WHERE kind = 'keys'").fetchall()
+    return [key for key, _ in con.sql(f"FROM {name} ORDER BY 1").fetchall()]
+
+
+@pytest.mark.parametrize("slots", [1, 4, 1024])
+def test_a_partial_cache_has_as_many_keys_as_slots(con: cqlduck.Connection, slots: int) -> None:
+    """And those for which the last tick asked: several of one slot stay until the next miss.
+
+    A tuple asks when it begins, and when it ends at the next instant.
+    """
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES['now']}")
+    con.pin(CACHES, f"2+3@1:{slots}", "q")
+    con.append("s", [(key, 0, 0) for key in range(40)])
+    con.append("u", [(0, 0, 0)])
+    con.advance(0)
+    for at in range(1, 4):
+        con.append("r", [(key, 0, at) for key in range(10 * at, 10 * at + 10)])
+        con.advance(at)
+        known, asked = {*known_keys(con)}, {*range(max(10, 10 * at - 10), 10 * at + 10)}
+        assert asked <= known
+        assert len(known - asked) <= slots
+        ((rows,),) = con.sql("SELECT row_count FROM cql.caches").fetchall()
+        # s leaves after five instants, u after two
+        assert len(known) == rows or at > 2
+        assert_right(con)
+    # with 4 slots ten misses drive out the ten before
+    assert (slots > 4) == (10 <= min(known) < 20)
 
 
 # -- what they cost -------------------------------------------------------------------------------
@@ -854,6 +931,93 @@ def test_there_is_no_cache_without_room_and_time() -> None:
     made.alive = (10, 1_000_000, 1_000_000)
     made.budget.ticks = 1e6
     assert made.better("none", 1e-6, facts) is None
+
+
+def many_keys(keys: int) -> caching.JoinCaching:
+    """Return the policy of a join of whose segment a whole cache would have 16,000,000 rows."""
+    made = caching.JoinCaching(modelled.Budget())
+    with cqlduck.connect(adaptive=False) as con:
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+        made.about = about(con)
+    made.windows = {0: [(4, 16)] * 9, 1: [(1, 4)] * 9, 2: [(4, 4)] * 9}  # type: ignore[assignment]
+    made.alive = (10_000, 4_000_000, 4_000_000)
+    made.budget.ticks = 1e6
+    sizes = (10_000, 5, 5)
+    # each key is seen about eight times
+    asked = [drawn % keys for drawn in random.Random(keys).choices(range(10**9), k=8 * keys)]
+    counts = {key: asked.count(key) for key in {*asked}}
+    place, columns = 0, ("r.a",)
+    asking = place, columns, counts
+    assert made.learn(CachesProfiled(made.about.site, None, {}, made.alive, sizes, 0.0, 0, asking))
+    return made
+
+
+def test_a_partial_cache_is_made_where_few_keys_are_asked_for_of_many() -> None:
+    made = many_keys(200)
+    facts = caching.Facts(10_000, about=made.about)
+    found = made.better("none", 1e-5, facts)
+    assert found is not None
+    assert "2+3@1:4096" == found.option
+    expected = "2+3@1:4096 has some 3200 rows, of 200 of 200 keys; of 200 that a tick asks for 0 "
+    assert expected in found.reason
+    cost = made.costing(facts)
+    assert cost("2+3") is None
+    assert (cost("2+3@1:4096") or 1) < 0.9 * (cost("none") or 0)
+    # with fewer slots more is missed, with many more nothing is gained
+    costs = [cost(f"2+3@1:{1 << bits}") or 1 for bits in range(4, 20)]
+    assert costs == sorted(costs, reverse=True)
+    # what is not known of keys is not modelled
+    made.asking.clear()
+    assert made.costing(facts)("2+3@1:4096") is None
+    assert made.better("none", 1e-5, facts) is None
+
+
+def test_partial_caches_have_as_much_memory_as_there_is() -> None:
+    made = many_keys(400)
+    made.deltas.clear()
+    made.deltas.append((500, 5, 5))
+    known = made.costs()
+    assert known is not None
+    slots = []
+    for rows in (1e6, 160_000, 40_000, 20_000):
+        (one,) = with_keys(known, (), Cached((1, 2), (0,)), rows) or ()
+        assert known.rows_in(one) <= rows
+        slots.append(one.slots)
+    assert [8192, 8192, 2048, 1024] == slots
+    # that much is needed for the keys that one tick asks for
+    assert with_keys(known, (), Cached((1, 2), (0,)), 4_000) is None
+
+
+def test_what_is_known_of_keys_survives_the_process() -> None:
+    made = many_keys(50)
+    again = caching.JoinCaching(modelled.Budget(), about=made.about)
+    again.restore(json.loads(json.dumps(made.state())))
+    assert made.asking == again.asking
+    assert known_by(made) == known_by(again)
+
+
+def known_by(made: caching.JoinCaching) -> Known | None:
+    costs = made.costs()
+    assert costs is not None
+    return costs.known_by(Cached((1, 2), (0,), 64))
+
+
+def test_the_keys_that_a_tick_asks_for_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    with cqlduck.connect() as con:
+        choices.measure(con)
+        con.engine.streamon.budget.fraction = 1e9
+        con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
+        con.pin("stages", "staged")
+        con.pin(CACHES, "2+3@1:4096", "q")
+        slow_and_fast(con, range(8))
+        made, known = policy(con)
+        # 600 tuples begin and as many end, of 400 keys
+        ((keys,),) = ([keys] for keys in [known.keys[0, ("r.a",)]])
+        assert keys == pytest.approx(400, rel=0.3)
+        assert {*made.asking} == {(0, ("r.a",)), (2, ("u.b",))} or {*made.asking} == {(0, ("r.a",))}
+        assert 400 == len(known_keys(con))
+        assert_right(con)
 
 
 def test_joins_of_a_plan_have_the_segments_that_the_plan_has(con: cqlduck.Connection) -> None:

@@ -16,8 +16,10 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 FOLDERS = ("rewrite", "state", "cqlduck")
 
 # Where a word of the glossary may stand, if its one meaning has a place of its own.
-_CACHES = ("rewrite/plan", "rewrite/physical", "rewrite/operators/caches", "rewrite/statements",
-           "state", "cqlduck/streamon")  # fmt: skip
+_CACHES = (
+    *("rewrite/plan", "rewrite/physical", "rewrite/operators/caches", "rewrite/statements"),
+    *("rewrite/operators/partial_caches", "state", "cqlduck/streamon"),
+)
 ONLY_IN = {"rule": ("rewrite/rules",), "queue": (), "cache": _CACHES}
 
 

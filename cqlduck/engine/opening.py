@@ -8,7 +8,7 @@ from cqlduck.engine.catching_up import CatchingUp
 from cqlduck.engine.completeness import NOT_KNOWN, complete_from
 from cqlduck.errors import DatabaseError, Error, warn
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.statement import CACHE
+from cqlduck.rewrite.physical.statement import DISPOSABLE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
 from cqlduck.rewrite.text.names import OURS, is_reserved, of_ours
 from cqlduck.rewrite.text.tokens import has_same_words
@@ -152,7 +152,8 @@ class Opening(CatchingUp):
             return
         there: dict[str, set[str]] = {}
         for name, table in self.database.rows(
-            "SELECT query, table_name FROM cql_state.synopses WHERE kind <> ?", [CACHE]
+            "SELECT query, table_name FROM cql_state.synopses WHERE NOT list_contains(?, kind)",
+            [DISPOSABLE],
         ):
             there.setdefault(name, set()).add(table)
         described = {

@@ -164,8 +164,9 @@ def _operators(
         one = PlanStatement(step.purpose, "" if form is None else str(form), step.sql)
         shown.setdefault(step.operator, []).append(one)
     for filled in compiled.steps.fills(forms[0]):
-        one = PlanStatement("fill a cache, when it is made", "", filled.sql)
-        shown.setdefault(filled.synopsis.operator, []).append(one)
+        if filled.sql is not None:
+            one = PlanStatement("fill a cache, when it is made", "", filled.sql)
+            shown.setdefault(filled.synopsis.operator, []).append(one)
     tables: dict[int, list[PlanSynopsis]] = {}
     bounds = {one.table: str(one.bound) for one in kept}
     readers = _members(engine, planned) or (query.name,)

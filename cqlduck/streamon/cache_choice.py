@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from cqlduck.rewrite.plan.segments import Cached, Caching, Segment, is_laminar, used
 from cqlduck.streamon.cache_costs import Costs
+from cqlduck.streamon.cache_misses import slots_of
 from cqlduck.streamon.candidates import Candidate, globally_consistent, prefixes
 from cqlduck.streamon.selection import Prices, selected
 
@@ -28,6 +29,9 @@ MAX_SEARCHED = 6
 
 MAX_CANDIDATES = 6
 """How many candidates are searched among which are globally consistent caches: m in section 5.7."""
+
+ALL_KEYS = 1 << 40
+"""Slots enough for all keys."""
 
 Algorithm = Callable[[Collection[Candidate], Prices], tuple[Candidate, ...]]
 """What selects candidate caches."""
@@ -118,6 +122,57 @@ def allocated(known: Costs, caching: Caching, rows: float) -> Caching:
         if size <= rows:
             found, rows = tuple(sorted((*found, one), key=lambda one: one.segment)), rows - size
     return used(found, len(known.orders)) or ()
+
+
+def with_partial(
+    known: Costs, found: Caching, some: Collection[Segment], rows: float, less: float
+) -> Caching:
+    """Return caches of which one is partial, if that costs clearly less than whole ones.
+
+    A partial cache is for one pipeline, alone or with the whole caches that there are.
+
+    Args:
+        known: What is known of the join.
+        found: The best whole caches.
+        some: The segments that may have a cache.
+        rows: How many rows there is memory for.
+        less: Which part of their cost it has to fall below.
+    """
+    best, least_cost = found, less * known.of(found)
+    left = rows - sum(known.rows_of(one.segment) for one in found)
+    for segment in some:
+        for user in known.matches:
+            if user in segment or not known.delta[user] or user not in known.running:
+                continue
+            for others in {(), found}:
+                room = left if others else rows
+                caching = with_keys(known, others, Cached(segment, (user,)), room)
+                cost = math.inf if caching is None else known.of(caching)
+                if caching is not None and cost < least_cost:
+                    best, least_cost = caching, cost
+    return best
+
+
+def with_keys(known: Costs, others: Caching, one: Cached, rows: float) -> Caching | None:
+    """Return caches and a partial one besides, with as many slots as there is memory for.
+
+    Args:
+        known: What is known of the join.
+        others: The other caches.
+        one: The partial one, without slots, and the pipeline that uses it.
+        rows: How many rows it may have: at least those of the keys that one tick asks for.
+    """
+    every = known.known_by(one._replace(slots=ALL_KEYS))
+    if every is None or any(other.segment == one.segment for other in others):
+        return None
+    most = rows * every.of / max(every.rows, every.of, 1.0)
+    one = one._replace(slots=slots_of(every.of, most))
+    if known.rows_in(one) > rows:
+        return None
+    caching = (*others, one)
+    if not is_laminar([other.segment for other in caching]):
+        return None
+    return used(tuple(sorted(caching, key=lambda other: other.segment)), len(known.orders))
 
 
 def thesis(known: Costs, some: Collection[Segment], algorithm: Algorithm) -> tuple[Caching, float]:

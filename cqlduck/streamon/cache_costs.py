@@ -11,6 +11,10 @@ of several, whose input is the cache; the pipelines of its own inputs go through
 and on from there together. A pipeline outside of it uses it if that costs the least. Of
 a tuple that has met a set S of inputs N(S) rows are made, as a sample says (`join_orders`); so a
 cache has |R| · N(S) rows, by each of its inputs R.
+
+A partial cache has the rows of the keys that it knows (`cache_misses`). Each key that is missed
+goes through the segment, as a tuple does without a cache, and a few statements are needed for all
+of them: which ones they are, what they drive out, and to add them.
 """
 
 from __future__ import annotations
@@ -19,9 +23,12 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order
+from cqlduck.rewrite.plan.partial import Link, keys_of
 from cqlduck.rewrite.plan.segments import (
     Cached,
     Caching,
@@ -30,6 +37,7 @@ from cqlduck.rewrite.plan.segments import (
     units,
     used,
 )
+from cqlduck.streamon.cache_misses import asked_of, known_of
 from cqlduck.streamon.candidates import Candidate, candidates
 from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.orders import ALPHA
@@ -40,6 +48,27 @@ FIXED, SCAN, ROW = 2e-4, 4e-9, 6e-8
 
 APPEND = 1e-7
 """Seconds for a row that is appended to a cache."""
+
+MISSING = 6
+"""How many steps are needed for the keys that are missed in a tick, besides those of the join."""
+
+
+class Known(NamedTuple):
+    """What a partial cache knows.
+
+    Attributes:
+        of: How many keys there are.
+        keys: How many of them it knows.
+        rows: How many rows they have.
+        asked: For how many a tick asks.
+        missed: How many of these it does not know.
+    """
+
+    of: float
+    keys: float
+    rows: float
+    asked: float
+    missed: float
 
 
 @dataclass(frozen=True)
@@ -53,6 +82,8 @@ class Costs:
         running: The inputs whose pipelines are not always empty in the whole join.
         alive: How many rows each input has.
         delta: How many rows of each input begin or end in a tick.
+        links: The equalities by which pipelines ask for keys of partial caches.
+        keys: How many keys the tuples of an input have in some columns.
     """
 
     matches: Mapping[int, Matches]
@@ -61,6 +92,8 @@ class Costs:
     running: Collection[int]
     alive: Sequence[float]
     delta: Sequence[float]
+    links: Sequence[Link] = ()
+    keys: Mapping[tuple[int, tuple[str, ...]], float] = field(default_factory=dict)
     _known: dict[tuple[Segment, tuple[Segment, ...]], float] = field(
         default_factory=dict, compare=False
     )
@@ -132,23 +165,82 @@ class Costs:
     def of(self, caching: Caching) -> float:
         """Return the seconds of a tick with caches of some segments."""
         whole = tuple(range(len(self.orders)))
+        sizes = {one.segment: self.rows_in(one) for one in caching if one.slots is not None}
         pipelines = (
-            self.pipeline(unit, met(caching, unit, level), level)
+            self.pipeline(unit, met(caching, unit, level), level, sizes)
             for level in (whole, *(one.segment for one in caching))
             for unit in units(caching, level)
         )
-        return sum(pipelines) + sum(self.maintenance(one.segment) for one in caching)
+        kept = (self._kept(one) for one in caching)
+        return sum(pipelines) + sum(kept)
 
-    def pipeline(self, unit: Segment, seen: tuple[Segment, ...], level: Segment) -> float:
+    def rows_in(self, one: Cached) -> float:
+        """Return how many rows a cache has; infinity is not known."""
+        if one.slots is None:
+            return self.rows_of(one.segment)
+        known = self.known_by(one)
+        return math.inf if known is None else known.rows
+
+    def known_by(self, one: Cached) -> Known | None:
+        """Return what a partial cache knows, or None if nothing is known of its keys."""
+        if one.slots is None or one.users is None or len(one.users) != 1:
+            return None
+        (user,) = one.users
+        columns = tuple(c for (c,) in keys_of(self.links, one.segment, one.users).values())
+        keys, matches = self.keys.get((user, columns)), self.matches.get(user)
+        if not keys or matches is None:
+            return None
+        asked = asked_of(self.delta[user], keys)
+        # what the last tick has asked for is known, and what no other has driven out
+        unknown = (1 - known_of(keys, one.slots) / keys) * (1 - asked / keys)
+        known = keys * (1 - unknown)
+        fanout = matches.size(mask_of(one.segment))
+        return Known(keys, known, known * fanout, asked, asked * unknown)
+
+    def _kept(self, one: Cached) -> float:
+        """Return the seconds that it takes in a tick to keep a cache, and to look misses up."""
+        if one.slots is None:
+            return self.maintenance(one.segment)
+        known = self.known_by(one)
+        if known is None or one.users is None:
+            return math.inf
+        (user,) = one.users
+        changing = [place for place in one.segment if self.delta[place]]
+        appended = sum(self._rows(place, mask_of(one.segment)) for place in changing) / 2
+        part = known.rows / max(self.rows_of(one.segment), known.rows, 1.0)
+        found = FIXED * (1 + bool(changing)) + APPEND * appended * part
+        if not set(one.segment) <= set(self.ends):
+            found += 2 * FIXED + SCAN * known.rows
+        # which ones are missed
+        found += SCAN * known.keys + ROW * self.delta[user]
+        if known.missed:
+            order = [(user,), *((at,) for at in self.orders[user] if at in one.segment)]
+            part = known.missed / self.delta[user]
+            rows = sum(self._steps([user], order, part)) - sum(self._steps([user], order, 0.0))
+            # fixed parts and scans come in those ticks in which any is missed
+            often = -math.expm1(-known.missed)
+            found += often * (MISSING * FIXED + sum(self._steps([user], order, 0.0))) + rows
+            found += (often * SCAN + APPEND * known.missed / known.keys) * known.rows
+        return found
+
+    def pipeline(
+        self,
+        unit: Segment,
+        seen: tuple[Segment, ...],
+        level: Segment,
+        sizes: Mapping[Segment, float] | None = None,
+    ) -> float:
         """Return what the pipeline of a unit takes.
 
         Args:
             unit: The unit.
             seen: All units, as it meets them.
             level: The inputs of all of them.
+            sizes: The rows of partial caches, by segment.
         """
         key = unit, seen
-        found = self._known.get(key)
+        is_whole = not sizes or not sizes.keys() & set(seen)
+        found = self._known.get(key) if is_whole else None
         if found is None:
             changing = [place for place in unit if self.delta[place]]
             if len(level) == len(self.orders) and not set(changing) & set(self.running):
@@ -156,9 +248,11 @@ class Costs:
             found = 0.0
             if changing:
                 within = {place: other for other in seen for place in other}
-                order = (within[at] for at in self.orders[changing[0]] if at in within)
-                found = sum(self._steps(changing, [*dict.fromkeys([unit, *order])]))
-            self._known[key] = found
+                met_then = (within[at] for at in self.orders[changing[0]] if at in within)
+                order = [*dict.fromkeys([unit, *met_then])]
+                found = sum(self._steps(changing, order, sizes=sizes or {}))
+            if is_whole:
+                self._known[key] = found
         return found
 
     def used(self, segments: Collection[Segment]) -> Caching | None:
@@ -209,14 +303,21 @@ class Costs:
         known = self.matches.get(place)
         return self.delta[place] * (1.0 if known is None else known.size(met & ~(1 << place)))
 
-    def _steps(self, changing: Sequence[int], order: Sequence[Segment]) -> Iterator[float]:
-        """Yield what each step takes that deltas go through together."""
+    def _steps(
+        self,
+        changing: Sequence[int],
+        order: Sequence[Segment],
+        part: float = 1.0,
+        sizes: Mapping[Segment, float] = MappingProxyType({}),
+    ) -> Iterator[float]:
+        """Yield what each step takes that deltas, or a part of them, go through together."""
         seen = mask_of(order[0])
         rows = sum(self._rows(place, seen) for place in changing)
         for unit in order[1:]:
             seen |= mask_of(unit)
             after = sum(self._rows(place, seen) for place in changing)
-            yield FIXED + SCAN * self.rows_of(unit) + ROW * (rows + after)
+            scanned = sizes[unit] if unit in sizes else self.rows_of(unit)
+            yield FIXED + SCAN * scanned + ROW * part * (rows + after)
             rows = after
 
 

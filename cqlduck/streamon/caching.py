@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from cqlduck.rewrite.plan.segments import Caching, Segment, caching_of_text, caching_text, used
+from cqlduck.rewrite.plan.segments import Cached, Caching, caching_of_text, caching_text, used
 from cqlduck.rewrite.statements.ordered import JoinCaches
-from cqlduck.rewrite.statements.probes import MET_TUPLES
+from cqlduck.rewrite.statements.probes import KEY_TUPLES, MET_TUPLES
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled, Found, JoinProfiled, Wanted
 from cqlduck.streamon.budget import FILLING_FRACTION, Budget
@@ -29,12 +29,14 @@ from cqlduck.streamon.cache_choice import (
     global_optimum,
     least,
     thesis,
+    with_partial,
 )
 from cqlduck.streamon.cache_costs import Costs
+from cqlduck.streamon.cache_misses import distinct
 from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
 from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
-from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, Facts
+from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, OPTIMUM, Facts
 from cqlduck.streamon.selection import exhaustive, selected
 
 LEAST_SAVED = 0.1
@@ -52,6 +54,12 @@ GROWN = 2
 LEAST_LIMIT_SECONDS, LIMIT_RATIO = 1.0, 2.0
 """After how many seconds filling a cache is given up at the earliest, and after how many times what
 `FILLING_FRACTION` allows."""
+
+ASKED = 4096
+"""From how many tuples it follows how many keys they have: W_d of the paper."""
+
+Asking = tuple[int, tuple[str, ...]]
+"""An input, and those of its columns that are keys of partial caches."""
 
 KNOWN_TICKS = 8
 """From how many of the last probes it follows how many rows a delta has."""
@@ -74,6 +82,8 @@ class JoinCaching(Modelled):
         alive: How many rows each input had in the last one.
         about: The join.
         rows: How many rows its caches had in the last one.
+        asking: By input, and those of its columns that are keys, a hash of each key that the tuples
+            had which were looked at last.
     """
 
     least_elements: ClassVar[int] = 16
@@ -82,6 +92,7 @@ class JoinCaching(Modelled):
     alive: tuple[int, ...] = ()
     about: JoinCaches | None = None
     rows: int = 0
+    asking: dict[Asking, deque[int]] = field(default_factory=dict)
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -108,6 +119,9 @@ class JoinCaching(Modelled):
                 window.popleft()
         while len(self.deltas) > 1:
             self.deltas.popleft()
+        for asked in self.asking.values():
+            while len(asked) > KEY_TUPLES:
+                asked.popleft()
 
     def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick, and of what its probes have found, also the one of an order."""
@@ -130,7 +144,15 @@ class JoinCaching(Modelled):
             self._match(found.input, found.counts)
         self.deltas.append(found.delta)
         self.alive, self.rows = found.alive, found.rows
+        if found.asking is not None:
+            place, columns, counts = found.asking
+            self._ask((place, columns), counts)
         return self._is_known
+
+    def _ask(self, whose: Asking, counts: Mapping[int, int]) -> None:
+        window = self.asking.setdefault(whose, deque(maxlen=ASKED))
+        for key, tuples in counts.items():
+            window.extend([key] * tuples)
 
     @property
     def _is_known(self) -> bool:
@@ -166,11 +188,21 @@ class JoinCaching(Modelled):
                 if len(orders[place]) - 1 <= MAX_SEARCHED:
                     orders[place] = optimum(matches[place], orders[place])
         return Costs(
-            matches, orders, self.about.ends, self.about.running, self.alive, self._means()
+            matches,
+            orders,
+            self.about.ends,
+            self.about.running,
+            self.alive,
+            self._means(),
+            self.about.links,
+            {whose: distinct(window) for whose, window in self.asking.items() if window},
         )
 
-    def _fits(self, known: Costs, segment: Segment) -> bool:
-        """Return whether there is room for the cache of a segment, and time to make it."""
+    def _fits(self, known: Costs, one: Cached) -> bool:
+        """Return whether there is room for a cache, and time to make it."""
+        if one.slots is not None:
+            return known.rows_in(one) <= MAX_ROWS
+        segment = one.segment
         says_ends = set(segment) <= set(known.ends)
         is_small = says_ends and known.rows_of(segment) <= MAX_ROWS
         return is_small and known.filling(segment) <= FILLING_FRACTION * self.budget.ticks
@@ -186,7 +218,7 @@ class JoinCaching(Modelled):
 
         def cost(option: str) -> float | None:
             caching = caching_of_text(option) or ()
-            if known is None or not all(self._fits(known, one.segment) for one in caching):
+            if known is None or not all(self._fits(known, one) for one in caching):
                 return None
             found = known.of(caching)
             return found if math.isfinite(found) else None
@@ -219,12 +251,14 @@ class JoinCaching(Modelled):
     def _selected(self, known: Costs, algorithm: str) -> tuple[Caching, float]:
         """Return caches that an algorithm selects, for which there is memory, and their cost."""
         assert self.about is not None
-        fit = [one for one in self.about.segments if self._fits(known, one)]
+        fit = [one for one in self.about.segments if self._fits(known, Cached(one))]
         if algorithm in ALGORITHMS:
             found, _ = thesis(known, fit, ALGORITHMS[algorithm])
         else:
             found, _ = (global_optimum if algorithm == GLOBAL else least)(known, fit)
         found = allocated(known, found, MAX_ROWS)
+        if algorithm == OPTIMUM:
+            found = with_partial(known, found, self.about.segments, MAX_ROWS, 1 - LEAST_SAVED)
         return found, known.of(found)
 
     def excess(self, now: str, facts: Facts) -> Better | None:
@@ -235,7 +269,7 @@ class JoinCaching(Modelled):
         known = self.costs()
         after: Caching = ()
         if known is not None:
-            kept = tuple(one for one in before if known.rows_of(one.segment) <= MAX_ROWS)
+            kept = tuple(one for one in before if known.rows_in(one) <= MAX_ROWS)
             kept = () if kept == before else used(kept, len(known.orders)) or ()
             after = allocated(known, kept, MAX_ROWS)
         # the model may have said that they are smaller
@@ -247,7 +281,8 @@ class JoinCaching(Modelled):
         """Return what was found, as values that JSON has."""
         windows = [[place, runs(window)] for place, window in self.windows.items()]
         sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive], "rows": self.rows}
-        return {**super().state(), "windows": windows, **sizes}
+        asking = [[*whose, runs(window)] for whose, window in self.asking.items()]
+        return {**super().state(), "windows": windows, "asking": asking, **sizes}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with what was found before the database was closed."""
@@ -257,17 +292,29 @@ class JoinCaching(Modelled):
                 self._match(place, {tuple(counts): tuples})
         self.deltas.extend(map(tuple, state["deltas"]))
         self.alive, self.rows = tuple(state["alive"]), state.get("rows", 0)
+        for place, columns, seen in state.get("asking", ()):
+            for key, tuples in seen:
+                self._ask((place, tuple(columns)), {key: tuples})
 
 
 def _compared(after: float, before: float) -> str:
     return f"a tick is modelled to take {1e3 * after:.2f} ms, {1e3 * before:.2f} before"
 
 
+def _of_cache(known: Costs, one: Cached) -> str:
+    text = f"{caching_text((one,))} has some {known.rows_in(one):.0f} rows"
+    keys = known.known_by(one)
+    if keys is None:
+        return text
+    return (
+        f"{text}, of {keys.keys:.0f} of {keys.of:.0f} keys; of {keys.asked:.0f} that a tick asks "
+        f"for {keys.missed:.0f} are missed"
+    )
+
+
 def _evidence(known: Costs, caching: Caching, after: float, before: float) -> str:
     """Return in words why caches are expected to be better than what there was."""
-    rows = (
-        f"{caching_text((one,))} has some {known.rows_of(one.segment):.0f} rows" for one in caching
-    )
+    rows = (_of_cache(known, one) for one in caching)
     deltas = ", ".join(f"{rows:.0f} of {place + 1}" for place, rows in enumerate(known.delta))
     listed = ", ".join(rows) or "no cache"
     return f"{_compared(after, before)}: {listed}; {deltas} begin or end in a tick"

@@ -60,7 +60,7 @@ class Form:
         'a tick of instants, in stages, input by input'
         >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
-        >>> str(Form(caches=((1, (((0, 2), None),)),)))
+        >>> str(Form(caches=((1, (((0, 2), None, None),)),)))
         'a tick of instants, inputs 1+3 of operator 1 in a cache'
         >>> str(Form(searches=((3, 1),)))
         'a tick of instants, groups of operator 3 by an index on key 2'

@@ -12,8 +12,11 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.elements import LEAVE
 from cqlduck.rewrite.text.time import Duration
 
-CACHE = "cache"
-"""The kind of synopsis that may be dropped and made anew at any tick."""
+CACHE, KEYS = "cache", "keys"
+"""The combinations of a cache; of a partial one the keys that it knows besides."""
+
+DISPOSABLE = [CACHE, KEYS]
+"""The kinds of synopses that may be dropped and made anew at any tick."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Synopsis:
     Args:
         name: The table.
         operator: The number of the operator in its plan.
-        kind: 'groups', 'counts', 'outliers', 'rows', 'trace', 'content', 'panes' or 'cache'.
+        kind: 'groups', 'counts', 'outliers', 'rows', 'trace', 'content', 'panes', 'cache' or
+            'keys'.
         columns: Its columns.
         reach: For the trace of a stream, how many instants before the frontier its elements are
             still needed; None is all of them.

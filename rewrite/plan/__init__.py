@@ -25,6 +25,7 @@ from cqlduck.rewrite.plan.nodes import (
     UnionAll,
     VaryingWindow,
 )
+from cqlduck.rewrite.plan.partial import Asker, Partial
 from cqlduck.rewrite.plan.properties import Properties, properties
 from cqlduck.rewrite.plan.sources import (
     FOREVER,
@@ -52,6 +53,7 @@ __all__ = [
     "Aggregate",
     "AggregateCall",
     "Anew",
+    "Asker",
     "Cache",
     "Column",
     "Difference",
@@ -60,6 +62,7 @@ __all__ = [
     "Filter",
     "Join",
     "Net",
+    "Partial",
     "Plan",
     "Project",
     "Properties",

@@ -11,6 +11,7 @@ so that it makes the same combinations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,17 @@ from sqlglot import exp
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.join_graph import owners, places
 from cqlduck.rewrite.plan.nodes import Cache, Join, Plan, Project
-from cqlduck.rewrite.plan.segments import Caches, Caching, Segment, met, units
+from cqlduck.rewrite.plan.partial import Asker, Partial, keys_of
+from cqlduck.rewrite.plan.segments import (
+    Cached,
+    Caches,
+    Caching,
+    Segment,
+    links_of,
+    met,
+    units,
+    users_of,
+)
 from cqlduck.rewrite.plan.traversal import bottom_up, unique, with_children
 
 
@@ -91,18 +102,54 @@ def divided(plan: Plan, caches: Caches) -> Divided:
     return Divided(made[id(plan)], plan, origins)
 
 
-def part_of(segment: Segment) -> str:
-    """Return what tells a segment from others of its join, as a part of the names of tables."""
-    return "_".join(["of", *(str(place + 1) for place in segment)])
+def part_of(one: Cached) -> str:
+    """Return what tells a cache from others of its join, as a part of the names of tables.
+
+    >>> part_of(Cached((1, 2))), part_of(Cached((1, 2), (0,), 64))
+    ('of_2_3', 'of_2_3_at_1_in_64')
+    """
+    segment, users, slots = one
+    if slots is None:
+        return _named("of", segment)
+    return f"{_named('of', segment)}_{_named('at', users or ())}_in_{slots}"
+
+
+_PART = re.compile(r"of_([0-9_]+?)(?:_at_([0-9_]+)_in_([0-9]+))?")
+
+
+def cached_of_part(part: str) -> Cached | None:
+    """Return the cache that a part of a table's name tells from others; None if it is none.
+
+    >>> cached_of_part(part_of(Cached((1, 2), (0, 3), 64)))
+    Cached(segment=(1, 2), users=(0, 3), slots=64)
+    """
+    found = _PART.fullmatch(part)
+    if found is None:
+        return None
+    segment, users, slots = found.groups()
+    if slots is None:
+        return Cached(_places(segment))
+    return Cached(_places(segment), _places(users), int(slots))
+
+
+def _named(word: str, places: Segment) -> str:
+    return "_".join([word, *(str(place + 1) for place in places)])
+
+
+def _places(numbers: str) -> Segment:
+    return tuple(int(number) - 1 for number in numbers.split("_"))
 
 
 def _divided(before: Join, node: Join, caching: Caching, origins: dict[int, Origin]) -> Plan:
     """Return a join whose segments have caches, with the columns in their order."""
     parts = _Parts(node, caching)
-    for segment, _ in sorted(caching, key=lambda one: len(one.segment)):
+    users = users_of(caching, len(node.inputs))
+    for one in sorted(caching, key=lambda one: len(one.segment)):
+        segment = one.segment
         joined = parts.join(segment, units(caching, segment))
-        cache = parts.caches[segment] = Cache(joined)
-        name = part_of(segment)
+        mine = tuple(unit[0] for unit in users[segment])
+        cache = parts.cache(joined, one._replace(users=mine))
+        name = part_of(one._replace(users=mine))
         origins[id(joined)] = parts.origin(before, f"{name}_segment", segment)
         origins[id(cache)] = Origin(before, name)
     everything = tuple(range(len(node.inputs)))
@@ -153,6 +200,24 @@ class _Parts:
         )
         listed = tuple(c.name for plan in inputs for c in plan.columns if c.name in shown)
         return replace(self.node, inputs=inputs, predicates=predicates, shown=listed)
+
+    def cache(self, joined: Join, one: Cached) -> Cache:
+        """Return the cache of a segment, over the join of its units."""
+        found = Cache(joined)
+        if one.slots is not None:
+            users, inputs = one.users or (), self.node.inputs
+            keys = keys_of(links_of(self.node), one.segment, users)
+            askers = (
+                Asker(
+                    tuple(columns[number] for columns in keys.values()),
+                    tuple(part for part, read in self._reads if read == {place}),
+                )
+                for number, place in enumerate(users)
+            )
+            partial = Partial(tuple(keys), one.slots, tuple(askers))
+            found = Cache(joined, partial, tuple(inputs[place] for place in users))
+        self.caches[one.segment] = found
+        return found
 
     def origin(self, before: Join, part: str, level: Segment) -> Origin:
         """Return what the join of all units of a segment, or of the join, has come of."""

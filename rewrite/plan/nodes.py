@@ -28,6 +28,7 @@ from typing import Literal
 from sqlglot import exp
 
 from cqlduck.rewrite.plan.inputs import fill_inputs
+from cqlduck.rewrite.plan.partial import Partial
 from cqlduck.rewrite.plan.sources import (
     Column,
     RelationScan,
@@ -500,9 +501,18 @@ class Cache(_LikeInput):
 
     Args:
         input: The join of the inputs in the segment (thesis, section 5.4).
+        partial: Which of them are kept; None is all.
+        askers: The inputs that ask for these.
     """
 
     input: Join
+    partial: Partial | None = None
+    askers: tuple[Plan, ...] = ()
+
+    @cached_property
+    def children(self) -> tuple[Plan, ...]:
+        """The join, and what asks for keys of it."""
+        return (self.input, *self.askers)
 
 
 Stream = StreamScan | Sample | Filter | ToStream | Trace

@@ -395,7 +395,7 @@ def _net(plan: Net, inner: Properties) -> Properties:
 
 
 @_derived.register
-def _cache(plan: Cache, inner: Properties) -> Properties:
+def _cache(plan: Cache, inner: Properties, *askers: Properties) -> Properties:
     return inner
 
 

@@ -20,16 +20,22 @@ stands, and what ends is deleted; that is for inputs of which each tuple is one.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from sqlglot import exp
+
 from cqlduck.rewrite.plan import guards
+from cqlduck.rewrite.plan.aggregates import INTEGERS
+from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.plan.join_graph import (
     BY_EQUALITY,
     JoinGraph,
     join_graph,
     mask_of,
+    owners,
 )
 from cqlduck.rewrite.plan.nodes import (
     Cache,
@@ -42,12 +48,16 @@ from cqlduck.rewrite.plan.nodes import (
     TimeWindow,
     UnionAll,
 )
+from cqlduck.rewrite.plan.partial import Link
 from cqlduck.rewrite.plan.properties import properties
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.plan.sources import RelationScan
 
 CACHES = "caches"
 """The kind of point at which caches are chosen."""
+
+KEY_TYPES = (INTEGERS - {"BOOLEAN"}) | {"DATE", "TIMESTAMP", "VARCHAR"}
+"""The types of the keys of partial caches."""
 
 Segment = tuple[int, ...]
 """The inputs in a segment, by number, from 0, ascending."""
@@ -59,10 +69,12 @@ class Cached(NamedTuple):
     Attributes:
         segment: Its inputs.
         users: The inputs whose pipelines meet it, ascending; None is all that can.
+        slots: For how many keys a partial cache has room; None is a whole one.
     """
 
     segment: Segment
     users: Segment | None = None
+    slots: int | None = None
 
 
 Caching = tuple[Cached, ...]
@@ -146,15 +158,20 @@ def _is_linked(graph: JoinGraph, segment: Segment) -> bool:
     return True
 
 
+_SLOTS = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
+
+
 def caching_text(caching: Caching) -> str:
     """Return the caches of a join as people write them.
 
-    >>> caching_text((Cached((1, 2)), Cached((3, 4), (0, 5))))
-    '2+3 4+5@1+6'
+    >>> caching_text((Cached((1, 2), slots=64), Cached((3, 4), (0, 5))))
+    '2+3:64 4+5@1+6'
     """
     return " ".join(
-        _inputs(segment) + ("" if users is None else f"@{_inputs(users)}")
-        for segment, users in caching
+        _inputs(segment)
+        + ("" if users is None else f"@{_inputs(users)}")
+        + ("" if slots is None else f":{slots}")
+        for segment, users, slots in caching
     )
 
 
@@ -166,18 +183,21 @@ def _inputs(places: Iterable[int]) -> str:
 def caching_of_text(text: str) -> Caching | None:
     """Return the caches of a join as people write them, in order; None if the text names none.
 
-    >>> caching_of_text("5+4 2+3@1")
-    (Cached(segment=(1, 2), users=(0,)), Cached(segment=(3, 4), users=None))
+    >>> caching_of_text("5+4 2+3@1:64") == (Cached((1, 2), (0,), 64), Cached((3, 4)))
+    True
     >>> caching_of_text("2+2") is caching_of_text("none") is caching_of_text("2") is None
     True
     """
     found: list[Cached] = []
     for word in text.split():
-        inputs, at, users = word.partition("@")
+        rest, colon, slots = word.partition(":")
+        inputs, at, users = rest.partition("@")
         segment, mine = _places(inputs), _places(users) if at else None
         if segment is None or len(segment) < 2 or (at and (not mine or set(mine) & set(segment))):
             return None
-        found.append(Cached(segment, mine))
+        if colon and not _SLOTS.fullmatch(slots):
+            return None
+        found.append(Cached(segment, mine, int(slots) if colon else None))
     found.sort(key=lambda one: one.segment)
     return tuple(found) if found and is_laminar([one.segment for one in found]) else None
 
@@ -218,7 +238,7 @@ def met(caching: Caching, unit: Segment, level: Segment) -> tuple[Segment, ...]:
 
     A pipeline that does not use a cache meets what that is made of.
     """
-    users = dict(caching)
+    users = {one.segment: one.users for one in caching}
 
     def seen(other: Segment) -> list[Segment]:
         mine = users.get(other)
@@ -237,22 +257,50 @@ def used(caching: Caching, count: int) -> Caching | None:
         count: How many inputs the join has.
 
     Returns:
-        None if one is used by no pipeline.
+        None if one is used by no pipeline, or a partial one by that of a cache. Partial ones say
+        always who uses them.
     """
-    bare = tuple(Cached(one.segment) for one in caching)
-    users = _users(caching, count)
+    users = users_of(caching, count)
     if not all(users.values()):
         return None
-    if users == _users(bare, count):
-        return bare
-    return tuple(Cached(segment, tuple(sorted(mine))) for segment, mine in users.items())
+    by_all = users == users_of(tuple(one._replace(users=None) for one in caching), count)
+    found = []
+    for one in caching:
+        mine = users[one.segment]
+        if one.slots is not None and any(len(unit) > 1 for unit in mine):
+            return None
+        listed = tuple(sorted(place for unit in mine for place in unit))
+        found.append(one._replace(users=None if by_all and one.slots is None else listed))
+    return tuple(found)
 
 
-def _users(caching: Caching, count: int) -> dict[Segment, set[int]]:
-    found: dict[Segment, set[int]] = {one.segment: set() for one in caching}
+def users_of(caching: Caching, count: int) -> dict[Segment, list[Segment]]:
+    """Return the units whose pipelines meet each cache, ascending."""
+    found: dict[Segment, set[Segment]] = {one.segment: set() for one in caching}
     for level in (tuple(range(count)), *found):
         for unit in units(caching, level):
             for other in met(caching, unit, level):
                 if len(other) > 1 and other != unit:
-                    found[other].update(unit)
-    return found
+                    found[other].add(unit)
+    return {segment: sorted(mine) for segment, mine in found.items()}
+
+
+def links_of(node: Join) -> tuple[Link, ...]:
+    """Return the equalities of columns of one type between inputs, each in both directions."""
+    whose = owners(node)
+    types = {c.name: c.type for plan in node.inputs for c in plan.columns}
+    found = []
+    for predicate in node.predicates:
+        if not isinstance(predicate, exp.EQ):
+            continue
+        sides = [without_parens(side) for side in (predicate.this, predicate.expression)]
+        names = [side.name for side in sides if isinstance(side, exp.Column)]
+        if len(names) < 2 or types[names[0]] != types[names[1]] or types[names[0]] not in KEY_TYPES:
+            continue
+        one, other = names
+        if whose[one] != whose[other]:
+            found += [
+                Link(whose[one], one, whose[other], other),
+                Link(whose[other], other, whose[one], one),
+            ]
+    return tuple(found)

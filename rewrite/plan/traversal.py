@@ -11,6 +11,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from cqlduck.rewrite.plan.nodes import (
+    Cache,
     Difference,
     Filter,
     Join,
@@ -54,6 +55,10 @@ def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
         case Difference() | SetOperation():
             left, right = inputs
             return replace(plan, left=left, right=right)
+        case Cache():
+            segment, *askers = inputs
+            assert isinstance(segment, Join)
+            return replace(plan, input=segment, askers=tuple(askers))
         case _:
             (only,) = inputs
             return replace(plan, input=only)  # type: ignore[arg-type]  # the caller keeps streams

@@ -31,6 +31,7 @@ from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Cache,
     Difference,
     Distinct,
     During,
@@ -143,6 +144,9 @@ class AtRest(_Reading):
                 return self._window(node)
             case Join():
                 return self._joined(node)
+            case Cache() if node.partial is not None:
+                # it has the combinations of some keys
+                return self.standing(node.input)
             case Aggregate() if self.has(node, "groups"):
                 return _now(node, self.answer_rows(node))
             case Distinct():

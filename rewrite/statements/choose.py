@@ -25,6 +25,7 @@ from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
 from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
 from cqlduck.rewrite.operators.linear import Minus, Projection, Selection, Union
 from cqlduck.rewrite.operators.panes import Panes
+from cqlduck.rewrite.operators.partial_caches import PartialSegment, PartialStandingSegment
 from cqlduck.rewrite.operators.pipelines import of as pipelines_of
 from cqlduck.rewrite.operators.recompute import OneByOne, Recomputation
 from cqlduck.rewrite.operators.row_windows import LastRows
@@ -190,6 +191,16 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(Rstream, reason="RSTREAM"),
     ),
     Cache: (
+        Alternative(
+            PartialSegment,
+            lambda node, place: node.partial is not None and _ends_are_said(node, place),
+            "of the keys that are asked for, its inputs are windows in time",
+        ),
+        Alternative(
+            PartialStandingSegment,
+            lambda node, _: node.partial is not None,
+            "of the keys that are asked for",
+        ),
         Alternative(CachedSegment, _ends_are_said, "its inputs are windows in time"),
         Alternative(StandingSegment),
     ),

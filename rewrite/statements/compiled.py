@@ -88,7 +88,7 @@ class Compiled:
         parts = ["\n".join(explain.tree(self.plan)), *([notes] if notes else [])]
         for made in self.steps.fills(forms[0]):
             what = f"-- operator {made.synopsis.operator}: fill a cache, when it is made"
-            parts.append(f"{what}\n{made.sql};")
+            parts += [] if made.sql is None else [f"{what}\n{made.sql};"]
         for step, form in self.steps.shown(forms):
             where = "" if form is None else f", in {form}"
             parts.append(f"-- operator {step.operator}: {step.purpose}{where}\n{step.sql};")

@@ -7,7 +7,9 @@
     trace      for a relation, the sum of the log: the input at the frontier; for a stream, those of
                its elements that are still needed, if nothing below has to remember earlier content
     content    the relation at the last boundary
-    cache      the combinations of the inputs of its segment, with the ends of their lifetimes
+    cache      the combinations of the inputs of its segment, with the ends of their lifetimes; of a
+               partial one those of the keys that it knows
+    keys       none: which keys a partial cache knows is what was asked for
     panes      γ of the arrivals of each of the last panes, from the stream's store
 
 All at the frontier, `$t1`. A SELECT may read synopses of inputs, never the one that it defines. So
@@ -31,10 +33,11 @@ from cqlduck.rewrite.operators import (
     counting,
     duplicate_eliminate,
     groups,
+    partial_caches,
     row_windows,
 )
 from cqlduck.rewrite.physical.form import Form
-from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.statement import CACHE, DISPOSABLE, KEYS, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     NEVER,
@@ -148,7 +151,7 @@ def contents(
     if caches:
         writer = appointed(name, plan, clock, Form(caches=caches))
     nodes = {writer.instance(node): node for node in unique(writer.plan)}
-    known = {(s.operator, s.kind): s for s in synopses if s.kind != CACHE}
+    known = {(s.operator, s.kind): s for s in synopses if s.kind not in DISPOSABLE}
     found = ((nodes.get(s.name.removesuffix(f"_{s.kind}")), s) for s in synopses)
     return tuple(_content(writer, node, s, known) for node, s in found if node is not None)
 
@@ -224,6 +227,8 @@ def _content(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) ->
                 f"{describe(unknown)}, and what stood there at earlier instants is not kept"
             )
             return Content(synopsis, operator, reason=reason)
+    if synopsis.kind == KEYS:
+        return Content(synopsis, operator, reason="which keys were asked for is kept nowhere else")
     return Content(synopsis, operator, _found(writer, node, synopsis, known))
 
 
@@ -277,7 +282,7 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
         case "trace", Anew():
             held, kept, columns = _answered(rest, node), _up_to_now(table), node.columns
         case "cache", Cache():
-            held = rest.standing(node.input)
+            held = _cached(rest, node)
             if synopsis.has_lifetimes:
                 stays = exp.GT(this=column(LEAVE), expression=parameter("t1"))
                 kept = table.where(stays, alias="cache")
@@ -294,6 +299,14 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _
             values = {"t0": begin}
     assert held is not None, synopsis.kind
     return _Found(held, kept, columns, rest, values)
+
+
+def _cached(rest: AtRest, node: Cache) -> Rows:
+    """Return the combinations of a segment; of a partial cache those of the keys that it knows."""
+    held = rest.standing(node.input)
+    if node.partial is None:
+        return held
+    return held.where(partial_caches.is_known(rest, node), alias="cached")
 
 
 def _answered(rest: AtRest, node: Anew) -> Rows:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.statement import CACHE, Synopsis
+from cqlduck.rewrite.physical.statement import CACHE, DISPOSABLE, KEYS, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
-from cqlduck.rewrite.plan import Cache, Join, Plan, Source, bottom_up, unique
-from cqlduck.rewrite.plan.divided import part_of
-from cqlduck.rewrite.plan.segments import Cached, Caches, Segment, segments_of
+from cqlduck.rewrite.plan import Cache, Join, Source, bottom_up, unique
+from cqlduck.rewrite.plan.divided import cached_of_part
+from cqlduck.rewrite.plan.segments import Cached, Caches, segments_of
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import parameter, state_table
@@ -24,13 +24,14 @@ class Filled:
 
     Attributes:
         synopsis: The cache.
-        sql: Inserts what stands at `$t0`; it runs in the tick, before the other statements.
+        sql: Inserts what stands at `$t0`; it runs in the tick, before the other statements. None of
+            a partial cache, which begins without keys.
         parameters: Those that it takes.
     """
 
     synopsis: Synopsis
-    sql: str
-    parameters: frozenset[str]
+    sql: str | None
+    parameters: frozenset[str] = frozenset()
 
 
 class _AtBeginning(AtRest):
@@ -47,8 +48,8 @@ def filled(writer: Writer) -> tuple[Filled, ...]:
     Args:
         writer: Has written the statements of its ticks.
     """
-    known = {(s.operator, s.kind): s for s in writer.synopses if s.kind != CACHE}
-    tables = {s.name: s for s in writer.synopses if s.kind == CACHE}
+    known = {(s.operator, s.kind): s for s in writer.synopses if s.kind not in DISPOSABLE}
+    tables = {s.name: s for s in writer.synopses if s.kind in DISPOSABLE}
     rest = _AtBeginning(
         writer.query, writer.plan, writer.clock, divided=writer.divided, synopses_of=known
     )
@@ -57,6 +58,9 @@ def filled(writer: Writer) -> tuple[Filled, ...]:
     for node in bottom_up(writer.plan):
         if isinstance(node, Cache):
             synopsis = tables[writer.table(node, CACHE)]
+            if node.partial is not None:
+                found += [Filled(synopsis, None), Filled(tables[writer.table(node, KEYS)], None)]
+                continue
             content = rest.standing(node.input)
             listed = [exp.column(known.name, quoted=True) for known in synopsis.columns]
             names = [exp.to_identifier(known.name, quoted=True) for known in synopsis.columns]
@@ -74,21 +78,24 @@ def _before(part: exp.Expr) -> exp.Expr:
 
 
 def caches_in(writer: Writer, tables: Iterable[str]) -> Caches:
-    """Return the segments whose caches have these tables; others are of another plan.
+    """Return the caches that have these tables; others are of another plan.
 
     Args:
         writer: Of the plan without caches.
         tables: The tables.
     """
-    names = set(tables)
-
-    def has(node: Plan, segment: Segment) -> bool:
-        return f"{writer.instance(node)}_{part_of(segment)}_{CACHE}" in names
-
+    parts: dict[str, list[Cached]] = {}
+    for table in tables:
+        instance, at, part = table.removesuffix(f"_{CACHE}").rpartition("_of_")
+        cached = cached_of_part(f"of_{part}") if at else None
+        if cached is not None:
+            parts.setdefault(instance, []).append(cached)
     found = []
     for node in unique(writer.plan):
         if isinstance(node, Join):
-            mine = tuple(Cached(segment) for segment in segments_of(node) if has(node, segment))
+            segments = {*segments_of(node)}
+            mine = [c for c in parts.get(writer.instance(node), ()) if c.segment in segments]
             if mine:
-                found.append((writer.number(node), mine))
+                mine.sort(key=lambda one: one.segment)
+                found.append((writer.number(node), tuple(mine)))
     return tuple(found)

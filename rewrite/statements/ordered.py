@@ -41,17 +41,21 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.plan.filters import filters, tested
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, join_graph
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site, is_order, order_name, order_of
+from cqlduck.rewrite.plan.partial import Link, keys_of
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.plan.searches import SEARCH, key_name, key_of
 from cqlduck.rewrite.plan.segments import (
     CACHES,
+    Cached,
     Caching,
     Segment,
     caching_of_text,
     caching_text,
+    links_of,
     says_its_end,
     segments_of,
     used,
+    users_of,
 )
 
 
@@ -140,6 +144,7 @@ class JoinCaches:
         pipelines: The pipelines of all inputs; none if not all can be profiled.
         unordered: The inputs of pipelines of whose order there is no choice: what is known of the
             others is found by the probes of their orders.
+        links: The equalities by which pipelines may ask for keys of partial caches.
     """
 
     site: Site
@@ -150,6 +155,7 @@ class JoinCaches:
     running: tuple[int, ...] = ()
     pipelines: tuple[JoinPipeline, ...] = ()
     unordered: tuple[int, ...] = ()
+    links: tuple[Link, ...] = ()
 
     def used(self, caching: Caching) -> Caching | None:
         """Return caches with the pipelines that use each, in one way only; None if not allowed."""
@@ -157,7 +163,15 @@ class JoinCaches:
         others = (place for one in caching for place in one.users or ())
         if not segments <= set(self.segments) or max(others, default=0) >= len(self.names):
             return None
-        return used(caching, len(self.names))
+        found = used(caching, len(self.names))
+        return found if found and all(self._has_keys(found, one) for one in found) else None
+
+    def _has_keys(self, caching: Caching, one: Cached) -> bool:
+        """Return whether all pipelines that use a partial cache ask for the same keys of it."""
+        if one.slots is None:
+            return True
+        users = [place for (place,) in users_of(caching, len(self.names))[one.segment]]
+        return bool(keys_of(self.links, one.segment, users))
 
     def option(self, text: str) -> str | None:
         """Return an option as it is called here; None if it is another point's."""
@@ -314,7 +328,7 @@ def _is_bounded(writer: Writer, node: Join) -> bool:
 def _caches(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCaches:
     number, names, graph = writer.number(node), _names(node), join_graph(node)
     ends = tuple(place for place, plan in enumerate(node.inputs) if says_its_end(plan))
-    known = JoinCaches(Site(CACHES, number), names, segments, graph, ends)
+    known = JoinCaches(Site(CACHES, number), names, segments, graph, ends, links=links_of(node))
     if not any(set(segment) <= set(ends) for segment in segments):
         # others are there for who asks for them
         return known

@@ -13,12 +13,13 @@ wanted first: to write the probes of a join of four takes longer than all else o
   path before its last input.
 - **Caches.** The rows of each input, and of each delta, are counted. What a cache stores, and what
   each step scans, follow from these and from the combinations that the probes of pipelines find.
+  Of a sample of one delta the keys are counted for which its tuples would ask a partial cache.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -39,6 +40,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.plan.filters import filters, tested
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.plan.partial import keys_of
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
@@ -53,6 +55,9 @@ TIMED_TUPLES = 1024
 
 MET_TUPLES = 128
 """How many tuples of a delta meet the other inputs; each may match many."""
+
+KEY_TUPLES = 256
+"""Of how many tuples of a delta the keys are looked at for which they ask."""
 
 _SAMPLE, _TUPLE, _MASK, _TUPLES = "_cql_sample", "_cql_tuple", "mask", "tuples"
 
@@ -94,10 +99,31 @@ class PipelineProbe:
 
 
 @dataclass(frozen=True)
+class KeyProbe:
+    """What samples the keys for which the tuples of an input ask.
+
+    Attributes:
+        place: The input.
+        columns: Those of its columns that are the keys.
+        keys: The query of a hash of each, and how many tuples of a sample have it.
+    """
+
+    place: int
+    columns: tuple[str, ...]
+    keys: Query
+
+
+@dataclass(frozen=True)
 class SizeProbe:
-    """The query of how many rows each input of a join has, and how many begin or end of each."""
+    """What profiles the inputs of a join that may have caches.
+
+    Attributes:
+        sizes: The query of how many rows each has, and how many begin or end of each.
+        keys: What samples the keys for which each may ask partial caches.
+    """
 
     sizes: Query
+    keys: tuple[KeyProbe, ...] = ()
 
 
 Probe = FilterProbe | PipelineProbe | SizeProbe
@@ -125,7 +151,8 @@ def probe(writer: Writer, about: Ordered) -> Probe:
                 *(_count(writer.alive(plan)) for plan in node.inputs),
                 *(_count(writer.lives(plan)) for plan in node.inputs),
             )
-        )
+        ),
+        tuple(_of_keys(writer, node, about)),
     )
 
 
@@ -229,6 +256,24 @@ def _matches(
         listed.append(named(count, name))
     tuples = named(exp.Count(this=exp.Star()), _TUPLES)
     return query.select(*listed, tuples).group_by(*map(str, range(1, len(listed) + 1)))
+
+
+def _of_keys(writer: Writer, node: Join, about: JoinCaches) -> Iterator[KeyProbe]:
+    wanted = {
+        (place, tuple(mine for (mine,) in keys_of(about.links, segment, (place,)).values()))
+        for segment in about.segments
+        for place in set(about.running) - set(segment)
+    }
+    for place, columns in sorted(wanted):
+        if columns:
+            keys: list[exp.Expr] = [column(name) for name in columns]
+            known = [exp.not_(exp.Is(this=key.copy(), expression=exp.null())) for key in keys]
+            asking = writer.lives(node.inputs[place]).project(keys).where(*known)
+            hashed = exp.Anonymous(this="hash", expressions=[key.copy() for key in keys])
+            counted = named(exp.Count(this=exp.Star()), _TUPLES)
+            sample = _sampled(asking, KEY_TUPLES).subquery("sampled")
+            query = exp.select(hashed, counted).from_(sample).group_by("1")
+            yield KeyProbe(place, columns, _query(query))
 
 
 def _count(rows: Rows) -> exp.Expr:

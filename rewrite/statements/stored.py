@@ -22,6 +22,7 @@ from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree
 from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.plan.partial import Link
 from cqlduck.rewrite.plan.segments import Cached
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.ordered import (
@@ -92,9 +93,9 @@ def form_of(text: str) -> Form:
     return Form(**found, orders=orders, caches=caches, searches=searches)
 
 
-def _cached(values: tuple[list[int], list[int] | None]) -> Cached:
-    segment, users = values
-    return Cached(tuple(segment), None if users is None else tuple(users))
+def _cached(values: tuple[list[int], list[int] | None, int | None]) -> Cached:
+    segment, users, slots = values
+    return Cached(tuple(segment), None if users is None else tuple(users), slots)
 
 
 def _step(values: dict[str, Any]) -> Step:
@@ -122,6 +123,7 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["segments"] = tuple(map(tuple, values["segments"]))
         for name in ("ends", "running", "unordered"):
             values[name] = tuple(values[name])
+        values["links"] = tuple(Link(*link) for link in values["links"])
         pipelines = [_ordered(one) for one in values.pop("pipelines")]
         found = tuple(one for one in pipelines if isinstance(one, JoinPipeline))
         return JoinCaches(**values, pipelines=found)

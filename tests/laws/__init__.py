@@ -10,6 +10,7 @@ writes over named inputs. The head has a key a line, and what belongs to it inde
     -- asks: elements; or some of elements, lives, standing, alive, rows, answer
     -- form: single, staged, reduces, stepwise, intervals, or nothing for none; optional
     -- hides: kinds or purposes of statements that another block shows; optional
+    -- within: k, j in SELECT x, y FROM lives_q (what stands need not have other tuples); optional
     -- l(k INTEGER, v BIGINT) has_unit_weights:
     --   1..4: (1, 2) (NULL, 3)
     -- stream s(k INTEGER):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -23,6 +23,9 @@ from laws import inputs, plans, text
 from laws.blocks import Given, Law, Timed
 
 ANSWERS = ("elements", "lives", "standing", "alive", "rows", "answer")
+
+Counting = Callable[[Sequence[object]], bool]
+"""Says of a tuple whether it has to be there."""
 
 SECONDS = 5.0
 """After so long a statement is broken off."""
@@ -258,7 +261,7 @@ class Bench:
                 rows = self._execute(part, sql, values)
                 if part.kind in ANSWERS:
                     answers[part.kind] = rows
-            wrong = list(self._wrong(answers, t0, t1))
+            wrong = list(self._wrong(answers, t0, t1, self._counting()))
             if wrong:
                 return wrong
         return list(self._wrongly_kept(statements.synopses))
@@ -276,7 +279,23 @@ class Bench:
             found = self.con.execute(sql, some).fetchall()
         return found
 
-    def _wrong(self, answers: Mapping[str, list[reference.Row]], t0: int, t1: int) -> Iterator[str]:
+    def _counting(self) -> Counting:
+        """Return what says whether a tuple has to be there in the tick."""
+        if self.law.within is None:
+            return lambda row: True
+        columns, query = self.law.within
+        places = [[c.name for c in self.plan.columns].index(name) for name in columns]
+        # NULL is equal to nothing
+        keys = {key for key in self.con.execute(query).fetchall() if None not in key}
+        return lambda row: tuple(row[place] for place in places) in keys
+
+    def _wrong(
+        self,
+        answers: Mapping[str, list[reference.Row]],
+        t0: int,
+        t1: int,
+        counts: Counting,
+    ) -> Iterator[str]:
         """Yield in what the answers of a tick are not what the block gives."""
         elements, contents = {}, {}
         for name, rows in answers.items():
@@ -313,7 +332,10 @@ class Bench:
             yield from (f"{name} {line}" for line in lines)
         for name, rows in contents.items():
             for tau in range(t1 if name == "answer" else t0, t1 + 1):
-                lines = reference.bag_differences(self._content(tau), _there(rows, tau))
+                wanted, there = (
+                    _of(bag, counts) for bag in (self._content(tau), _there(rows, tau))
+                )
+                lines = reference.bag_differences(wanted, there)
                 yield from (f"{name} in ({t0}, {t1}] at {tau}: {line}" for line in lines)
 
     def _wrongly_kept(self, synopses: Sequence[Synopsis]) -> Iterator[str]:
@@ -377,6 +399,10 @@ _MEANT = {
     "alive": lambda enter, leave, t0, t1: enter <= t1 and leave > t0,
 }
 """Which lifetimes an answer has."""
+
+
+def _of(bag: Counter[reference.Row], counts: Counting) -> Counter[reference.Row]:
+    return Counter({row: weight for row, weight in bag.items() if counts(row)})
 
 
 def _there(rows: Sequence[reference.Row], tau: int) -> Counter[reference.Row]:

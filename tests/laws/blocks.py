@@ -55,6 +55,8 @@ class Law:
     asks: tuple[str, ...] = ("elements",)
     form: frozenset[str] = frozenset()
     hides: frozenset[str] = frozenset()
+    within: tuple[tuple[str, ...], str] | None = None
+    """Columns, and the query of the keys that count in a tick; None if all do."""
     begin: int = 0
     ticks: tuple[int, ...] = ()
     inputs: list[Given] = field(default_factory=list)
@@ -97,6 +99,9 @@ def _block(file: str, above: dict[str, list[str]], head: str, sql: str = "") -> 
                 law.form = frozenset(listed)
             case "begin":
                 law.begin = int(value)
+            case "within":
+                columns, query = value.split(" in ", 1)
+                law.within = tuple(columns.split(", ")), query
             case "hides":
                 law.hides = frozenset(listed)
             case "ticks":
