@@ -39,6 +39,7 @@ from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, keywords_of_settings
 from cqlduck.state import snapshot
 from cqlduck.state.connection import Database
+from cqlduck.state.interrupts import HANDLER
 from cqlduck.state.profile import Profile
 from cqlduck.state.records import MAX_RECORDS
 from cqlduck.state.running import TraceHook
@@ -104,7 +105,8 @@ def connect(
         threads: How many threads DuckDB has; by default one for each core.
         trace: Is called with each SQL statement of ticks, calls and reads, and its parameters,
             before it runs. It is not called for what reads and casts data that is not in the
-            database yet, asks for types, or compares synopses (`check`).
+            database yet, asks for types, or compares synopses (`check`). It may not call the
+            connection, which is in the middle of a call.
         unbounded: With 'refuse', a query that would keep more with each element for ever is an
             error that says what would bound it. EXPLAIN shows what a query keeps, in any case.
         variables: Whether SQL may name data frames that are variables of the caller.
@@ -203,8 +205,7 @@ class Connection:
         if own.closed or own.database.owner.process != os.getpid():
             own.database.owner.check()
             own.refuse_closed()
-        if own.catalogue.functions:
-            own.refuse_in_function()
+        own.refuse_inside()
         return own
 
     @property
@@ -265,17 +266,25 @@ class Connection:
         """Stop the scheduler and close the database; in a process that was forked, do nothing.
 
         What another thread reads is stopped. Relations that were returned can be read no more, but
-        for those of `execute`.
+        for those of `execute`. The handler of a signal that comes into a call may close, too: the
+        call is interrupted, and the database closed when that has been undone.
 
         Raises:
-            DatabaseError: It is called from a listener, inside of a tick.
+            DatabaseError: It is called from a listener, inside of a tick, or from a trace hook.
         """
-        if self._own.database.owner.is_other:
+        own = self._own
+        if own.database.owner.is_other:
             return
-        self._own.refuse_in_listener("close()")
+        if own.database.interrupts.inside == HANDLER:
+            own.database.interrupts.afterwards(self.close)
+            return
+        own.refuse_in_listener("close()")
         self._scheduler.stop()
-        self._feed.close()
-        self._own.close()
+        try:
+            own.close()
+        finally:
+            # who follows has what it reads ahead until it sees that the database is closed
+            self._feed.close()
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -630,11 +639,13 @@ class Connection:
             engine.changed,
             position,
             arguments.seconds(timeout),
+            functools.partial(engine.refuse_in_listener, "next()"),
         )
 
     def _goes_on(self) -> bool:
         """Return whether elements may come by themselves."""
         self._own.database.owner.check()
+        self._own.refuse_inside()
         return self._scheduler.running and not self._own.closed
 
     def sql(

@@ -6,7 +6,7 @@ transaction of its own; a query that fails in one stops, and the caller is warne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import instants
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
+from cqlduck.state.registered import Input
 from cqlduck.statements import refresh
 from cqlduck.statements.translated import from_duckdb
 
@@ -73,9 +74,37 @@ class Feed:
         engine = self._engine
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
         deferred, meter = engine.database.interrupts.deferred, self._meter.during(what)
-        with deferred, meter, engine.changing(), engine.database.part(INGEST):
+        with meter:
+            thing, table = self._read(name, data)
+            with deferred, engine.changing(), engine.database.part(INGEST):
+                thing = self._as_read(thing)
+                return ingest.accept(engine, thing, table, at, operation).taken
+
+    def _read(self, name: str, data: Any) -> tuple[Input, pa.Table]:
+        """Return an input and the data that are for it.
+
+        Data may come from the caller's code, such as a generator, which may take its time, wait for
+        other threads, or use the connection: so they are read outside of any change and turn.
+        """
+        engine = self._engine
+        with engine.opened():
             thing = engine.input(name)
-            return ingest.accept(engine, thing, ingest.read(thing, data), at, operation).taken
+        with engine.database.part(INGEST):
+            return thing, ingest.read(thing, data)
+
+    def _as_read(self, thing: Input) -> Input:
+        """Return an input for which data were read, if it is still what it was.
+
+        Raises:
+            DataError: It was made anew, with other columns.
+        """
+        found = self._engine.input(thing.name)
+        if found.columns != thing.columns:
+            raise DataError(
+                f"the {thing.kind} {thing.name} got other columns while its rows were read",
+                hint="nothing was taken; append them again",
+            )
+        return found
 
     def refresh(self, name: str, data: Any, at: Any) -> int:
         """Make data the content of a relation; return how many elements that are.
@@ -84,13 +113,15 @@ class Feed:
             Error: As `Connection.refresh`.
         """
         engine = self._engine
+        with engine.opened():
+            refresh.relation(engine, name)
+        thing, table = self._read(name, data)
         with (
             engine.database.interrupts.deferred,
             engine.changing(),
             engine.database.part(INGEST),
         ):
-            thing = refresh.relation(engine, name)
-            return refresh.from_data(engine, thing, ingest.read(thing, data), at)
+            return refresh.from_data(engine, self._as_read(thing), table, at)
 
     def refresh_from_query(self, name: str, frames: Mapping[str, pa.Table], at: Any) -> int:
         """Make what a relation's query gives its content; return how many elements that are.
@@ -142,17 +173,17 @@ class Feed:
         """
         engine = self._engine
         what = "advance" if to is None else f"advance to {to}"
+        if not isinstance(rows, Mapping):
+            raise DataError(
+                f"the rows of a tick are a mapping, not a {type(rows).__name__}",
+                hint='from the name of each input to its data, as in {"s": rows}',
+            )
+        # once, because a tick in which a query fails takes them in a second time
+        kept = [self._read(name, rows[name]) for name in rows]
         with engine.database.interrupts.deferred:
             with engine.opened(), self._meter.during(what, engine.progress.way):
                 until = None
                 if rows or to is not None:
-                    if not isinstance(rows, Mapping):
-                        raise DataError(
-                            f"the rows of a tick are a mapping, not a {type(rows).__name__}",
-                            hint='from the name of each input to its data, as in {"s": rows}',
-                        )
-                    # once, because a tick in which a query fails takes them in a second time
-                    kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
                     until = engine.step(lambda: self._take(kept, to))
                 self._run(until, is_done=bool(rows))
                 reached = instants.public(engine.clock, engine.frontier())
@@ -167,12 +198,12 @@ class Feed:
             if not (is_done and self._engine.may_return(error)):
                 raise
 
-    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> Instant | None:
+    def _take(self, rows: Sequence[tuple[Input, pa.Table]], to: Any) -> Instant | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
         engine = self._engine
-        for name, table in rows.items():
+        for thing, table in rows:
             with engine.database.part(INGEST):
-                ingest.accept(engine, engine.input(name), table, None, "+")
+                ingest.accept(engine, self._as_read(thing), table, None, "+")
         if to is None:
             return None
         until = moments.heartbeat_instant(engine, to)

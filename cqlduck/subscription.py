@@ -65,6 +65,10 @@ class ChangeSignal(threading.Condition):
                 self._wakers.remove(wake)
 
 
+def _nothing() -> None:
+    """Let whoever waits wait."""
+
+
 class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
     """Yields batches, in a `for` or an `async for`; what it has yielded it does not yield again.
 
@@ -75,6 +79,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
         position: The instant after which it begins, or None.
         timeout: How many seconds it waits for a batch before it ends, or None for as long as more
             may come.
+        refuse_to_wait: Raises if it is called inside of a tick, which would wait for itself.
     """
 
     def __init__(
@@ -84,10 +89,12 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
         changed: ChangeSignal,
         position: Instant | None,
         timeout: float | None,
+        refuse_to_wait: Callable[[], None] = _nothing,
     ) -> None:
         """Begin to listen."""
         self._fetch = fetch
         self._goes_on = goes_on
+        self._refuse_to_wait = refuse_to_wait
         self._changed = changed
         self._position = position
         self._timeout = timeout
@@ -100,6 +107,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
 
         Raises:
             StopIteration: No more comes, or not in time.
+            DatabaseError: A listener would wait for the tick that waits for it.
         """
         until = self._until()
         while not self._ended:
@@ -108,6 +116,8 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
             batch = self._take()
             if batch is not None:
                 return batch
+            if goes_on:
+                self._refuse_to_wait()
             self._ended = not goes_on or not self._changed.wait_beyond(seen, until)
         raise StopIteration
 

@@ -7,6 +7,10 @@ until a statement runs. A signal after a call has committed waits until the call
 call that raises `KeyboardInterrupt` has changed nothing.
 
 Python runs handlers in the main thread, so other threads have no signals to wait for.
+
+What of the caller's runs inside of a call, a handler or a trace hook, finds the database in the
+middle of it. So calls that come from there are refused (`Interrupts.inside`), but for `close`,
+which waits until the call is undone.
 """
 
 from __future__ import annotations
@@ -41,6 +45,9 @@ DEFERRED_SIGNALS = (*ENDING, *_known("SIGALRM", "SIGUSR1", "SIGUSR2"))
 SOON = 0.005
 """Seconds from the end of a call until signals that have waited for it are sent again."""
 
+HANDLER, TRACE = "the handler of a signal", "the trace hook"
+"""What of the caller's may run inside of a call."""
+
 Handler = Callable[[int, FrameType | None], Any]
 
 
@@ -60,6 +67,8 @@ class _Call:
         raised: What a handler raised while a statement ran, or None.
         outcome: What the call raised because it was interrupted, and the signal if it was one.
         over: Whether handlers wait no more.
+        inside: What of the caller's runs inside of it, `HANDLER` or `TRACE`; None if nothing does.
+        afterwards: What is to be done when it is over.
     """
 
     depth: int = 0
@@ -72,6 +81,8 @@ class _Call:
     raised: tuple[BaseException, int] | None = None
     outcome: tuple[BaseException, int | None] | None = None
     over: bool = False
+    inside: str | None = None
+    afterwards: list[Callable[[], object]] = field(default_factory=list)
 
     def hold(self) -> None:
         """Have the handlers wait; only the main thread can."""
@@ -110,10 +121,19 @@ class _Call:
             self.waiting.append(number)
             return
         try:
-            self.before[number](number, frame)
+            self._handle(number, frame)
         except BaseException as error:
             self.raised = error, number
             self.running.interrupt()
+        if self.stopped:
+            self.running.interrupt()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        before, self.inside = self.inside, HANDLER
+        try:
+            self.before[number](number, frame)
+        finally:
+            self.inside = before
 
     def check(self) -> None:
         """Raise what has come."""
@@ -123,7 +143,7 @@ class _Call:
         while self.waiting:
             number = self.waiting.pop(0)
             try:
-                self.before[number](number, None)
+                self._handle(number, None)
             except BaseException as error:
                 self.outcome = error, number
                 raise
@@ -191,7 +211,11 @@ class _Deferred:
         call.depth -= 1
         if call.depth == 0:
             del self._calls[thread]
-            call.release()
+            try:
+                call.release()
+            finally:
+                for one in call.afterwards:
+                    one()
 
 
 class _Settling(_Deferred):
@@ -292,6 +316,31 @@ class Interrupts:
                 call.stopped = True
                 if call.running is not None:
                     call.running.interrupt()
+
+    @property
+    def inside(self) -> str | None:
+        """What of the caller's runs in this thread inside of a call; None if nothing does."""
+        call = self._calls.get(threading.get_ident())
+        return None if call is None else call.inside
+
+    def afterwards(self, what: Callable[[], object]) -> None:
+        """Stop the call inside of which this is, and do something when it has been undone."""
+        call = self._calls[threading.get_ident()]
+        call.afterwards.append(what)
+        call.stopped = True
+
+    def guarded(self, hook: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+        """Return a trace hook during which calls of its thread are known to be inside of it."""
+
+        def guarded(sql: str, parameters: Any) -> None:
+            with self.deferred as call:
+                before, call.inside = call.inside, TRACE
+                try:
+                    hook(sql, parameters)
+                finally:
+                    call.inside = before
+
+        return guarded
 
     def postpone(self, error: BaseException) -> bool:
         """Let an interruption wait for the end of its call, which has committed what it was for.

@@ -92,8 +92,8 @@ class Runner:
         """Begin outside of a transaction."""
         self.connection = connection
         self.path = path
-        self.trace = trace
         self.interrupts = Interrupts()
+        self.trace = None if trace is None else self.interrupts.guarded(trace)
         self.profile: Profile | None = None
         self.depth = 0
         self.is_invalid = False

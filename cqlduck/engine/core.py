@@ -416,9 +416,9 @@ class Core:
         """Refuse what cannot be done from inside a listener: its tick is not at its end.
 
         Raises:
-            DatabaseError: It is called from a listener, or from a user's function.
+            DatabaseError: It is called from a listener, or as `refuse_inside` says.
         """
-        self.refuse_in_function()
+        self.refuse_inside()
         if self._listening == threading.get_ident():
             raise DatabaseError(
                 f"{call} is called by a listener, inside of a tick that waits for the listener",
@@ -426,13 +426,21 @@ class Core:
                 "runs ticks, or in another thread",
             )
 
-    def refuse_in_function(self) -> None:
-        """Refuse a call from inside a user's function: a statement waits for the function.
+    def refuse_inside(self) -> None:
+        """Refuse a call from inside another one of the same thread, in the middle of which it is.
 
         Raises:
-            DatabaseError: It is one.
+            DatabaseError: It is from a user's function, for which a statement waits, from a trace
+                hook, or from the handler of a signal that came into a call.
         """
-        name = self.database.functions.calling()
+        inside = self.database.interrupts.inside
+        if inside is not None:
+            raise DatabaseError(
+                f"{inside} calls the connection, in the middle of a call that it waits for",
+                hint="note there what is to be done, and do it after that call; a handler may also "
+                "raise, or close(): then the call is undone",
+            )
+        name = self.database.functions.calling() if self.catalogue.functions else None
         if name is not None:
             raise DatabaseError(
                 f"the function {name} calls the connection, and a statement waits for the function",
@@ -444,9 +452,10 @@ class Core:
 
         Whoever calls it again would take in the same rows a second time. So an interruption waits
         for its end, and of what the machine did to the ticks that follow there is a warning; they
-        run with the next call.
+        run with the next call. If another thread has closed the database between two of them, they
+        run when it is opened again.
         """
-        if self.database.interrupts.postpone(error):
+        if self.database.interrupts.postpone(error) or self.closed:
             return True
         if isinstance(error, Error) and machine.is_told(error):
             log.warning("the rows are committed, but not all ticks have run: %s", error.message)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from operator import itemgetter
@@ -74,7 +75,8 @@ def accept_batches(
     held: dict[str, _Unreadable] = {}
     apart: set[str] = set()
     singly: set[str] = set()
-    left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
+    # between two ticks other threads may make inputs
+    left: dict[str, int | None] = defaultdict(lambda: limit)
     while True:
         has_more = False
         with engine.opened():
@@ -138,7 +140,7 @@ def _plan(
     for thing in engine.catalogue.inputs.values():
         if thing.source is None:
             continue
-        rows, count, number = 0, left.get(thing.name), thing.next_batch
+        rows, count, number = 0, left[thing.name], thing.next_batch
         stop = held[thing.name].number if thing.name in held else None
         if number == stop or (count is not None and count <= 0):
             continue
