@@ -502,7 +502,7 @@ class Connection:
         self._engine.refuse_in_listener("refresh()")
         if data is not None:
             return self._feed.refresh(name, data, at)
-        known = self._engine.catalogue.inputs.get(name.lower())
+        known = self._engine.catalogue.inputs.get(arguments.name(name).lower())
         text = "" if known is None or known.query is None else known.query
         return self._feed.refresh_from_query(name, self._frames(text, sys._getframe(1)), at)
 

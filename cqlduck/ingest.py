@@ -28,7 +28,7 @@ from cqlduck.state import arrivals, intake, staged
 from cqlduck.state.connection import quoted
 from cqlduck.state.registered import Input
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
-from cqlduck.state.types import has_text
+from cqlduck.state.types import has_text, told_type
 
 
 @contextlib.contextmanager
@@ -122,9 +122,7 @@ def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> 
 
 def _named(table: pa.Table) -> matching.Named:
     """Return the columns of a table; of those that are or have texts the type is VARCHAR."""
-    return matching.named(
-        Column(field.name, "VARCHAR" if has_text(field.type) else "") for field in table.schema
-    )
+    return matching.named(Column(field.name, told_type(field.type)) for field in table.schema)
 
 
 def _times(engine: Engine, thing: Input, there: matching.Named, at: Any) -> Column | None:
@@ -179,6 +177,12 @@ def _stamp(
                 hint="leave at out",
             )
         return rows, matching.stamp(engine.clock, thing, there)
+    if "_ts" in there and at is not None:
+        raise DataError(
+            f"the rows for {thing.name} have a column _ts, and at gives them another time",
+            hint="leave one of the two out",
+            field="_ts",
+        )
     if at is None:
         if "_ts" in there:
             return rows, _stamp_column(engine, thing, table, there["_ts"].name)
@@ -252,6 +256,6 @@ def _stamp_column(engine: Engine, thing: Input, table: pa.Table, name: str) -> s
     is_fine = pa.types.is_timestamp(kind) and kind.unit == "ns"
     zoned = pa.types.is_timestamp(kind) and kind.tz is not None
     return arrivals.raw_sql(
-        engine.clock, own, "TIMESTAMP_NS" if is_fine and not zoned
-        else "TIMESTAMP WITH TIME ZONE" if zoned and not is_fine else "TIMESTAMP",
+        engine.clock, own, "TIMESTAMP_NS" if is_fine
+        else "TIMESTAMP WITH TIME ZONE" if zoned else "TIMESTAMP",
     )  # fmt: skip

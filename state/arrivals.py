@@ -21,7 +21,7 @@ from cqlduck.state.arrow import integers, places, stored_type
 from cqlduck.state.connection import quoted
 from cqlduck.state.instants import MAX_RAW_TIME, instant_of
 from cqlduck.state.registered import Input
-from cqlduck.state.types import fitted
+from cqlduck.state.types import NANOSECONDS, fitted
 
 
 def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
@@ -34,7 +34,7 @@ def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
         return f"CAST({expression} AS BIGINT)"
     if type_name == "TIMESTAMP WITH TIME ZONE":
         return f"epoch_us({expression})"
-    if type_name == "TIMESTAMP_NS":
+    if type_name in ("TIMESTAMP_NS", NANOSECONDS):
         nanoseconds = f"epoch_ns({expression})"
         return f"({nanoseconds} - ((({nanoseconds}) % 1000) + 1000) % 1000) // 1000"
     return f"epoch_us(CAST({expression} AS TIMESTAMP))"
@@ -222,9 +222,11 @@ def cast(given: Column, kind: str) -> str:
     """Return a column of a FROM item as one of a type, as SQL.
 
     Args:
-        given: Its name, and its own type, if it may hold texts.
+        given: Its name, and its own type, if it may hold texts, or is `NANOSECONDS`.
         kind: The type.
     """
+    if given.type == NANOSECONDS and kind == "TIMESTAMP":
+        return f"CAST(CAST({quoted(given.name)} AS TIMESTAMP WITH TIME ZONE) AS {kind})"
     is_text = any(word in given.type for word in ("VARCHAR", "JSON"))
     return fitted(quoted(given.name), kind, is_text=is_text)
 

@@ -75,6 +75,17 @@ def has_text(kind: pa.DataType) -> bool:
     return "string" in written or "json" in written
 
 
+NANOSECONDS = "TIMESTAMPTZ_NS"
+"""A time with an offset to the nanosecond, which DuckDB (release 2.0) casts to few types."""
+
+
+def told_type(kind: pa.DataType) -> str:
+    """Return of a type of Arrow what has to be known of it to cast it: VARCHAR if it has texts."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns" and kind.tz is not None:
+        return NANOSECONDS
+    return "VARCHAR" if has_text(kind) else ""
+
+
 def fitted(value: str, kind: str, *, is_text: bool) -> str:
     """Return a value as one of its column's type, as SQL.
 

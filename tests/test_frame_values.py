@@ -9,17 +9,20 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
 import cqlduck
+from cqlduck.sources import ahead
 
 EAST = dt.timezone(dt.timedelta(hours=2))
 MOMENT = dt.datetime(2024, 1, 1, 5)
@@ -335,3 +338,114 @@ def is_missing(form: str, value: Any) -> bool:
     """Whether a value is NULL; a NaN is in pandas' frames alone."""
     is_nan = isinstance(value, float) and not form.startswith("pandas")
     return not is_nan and bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+NANOSECONDS = [1_704_103_200_000_000_000, 1_704_103_200_000_002_000, 1_704_103_201_000_000_000]
+EXPECTED = [dt.datetime(2024, 1, 1, 10, 0, n // 10**6, n % 10**6) for n in (0, 2, 10**6)]
+
+
+def write_batch(folder: Path, table: pa.Table, column: str) -> None:
+    """Write a batch as another program may."""
+    folder.mkdir(parents=True)
+    pq.write_table(table, folder / "part-0.parquet")
+    manifest = {
+        "version": 1,
+        "stream": "s",
+        "batch": 0,
+        "rows": 3,
+        "files": ["part-0.parquet"],
+        "min_ts": "2024-01-01T10:00:00Z",
+        "max_ts": "2024-01-01T10:00:01Z",
+        "heartbeat": None,
+        "schema": [["v", "BIGINT"], [column, "TIMESTAMP"]],
+    }
+    (folder / "_manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("by", ["append", "tick", "relation", "rows", "small batch", "large batch"])
+@pytest.mark.parametrize("column", ["t", "_ts"])
+def test_nanoseconds_with_a_time_zone_are_times(
+    zone: str | None, by: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = pa.array(NANOSECONDS, pa.timestamp("ns", zone))
+    table = pa.table({"v": [1, 2, 3], column: times})
+    own = ", t TIMESTAMP" if column == "t" else ""
+    stamped = f" TIMESTAMP BY {column}" if own and by != "relation" else ""
+    monkeypatch.setattr(ahead, "MAX_BATCH_ROWS", 0 if by == "large batch" else 100)
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        if by == "relation":
+            con.execute(f"CREATE RELATION s (v INTEGER{own})")
+        else:
+            con.execute(f"CREATE STREAM s (v INTEGER{own}){stamped} FROM 's'")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT v, {column} AS t FROM s"
+                    if by != "relation" or own else
+                    "CREATE CONTINUOUS QUERY q AS SELECT v FROM s")  # fmt: skip
+        if by in ("append", "relation"):
+            at = {"at": EXPECTED[0]} if by == "relation" and own else {}
+            con.append("s", table, **at)
+        elif by == "tick":
+            con.tick({"s": table})
+        elif by == "rows":
+            con.append("s", table.to_pandas())
+        else:
+            write_batch(tmp_path / "s" / "batch=000000000000", table, column)
+            assert con.follow() == 1
+        con.advance("2024-01-02")
+        found = con.changes("q").order("v, _ts").fetchall()
+        if by == "relation":
+            assert [1, 2, 3] == [row[0] for row in found]
+        assert EXPECTED == [row[1] if own or by != "relation" else row[-2] for row in found]
+
+
+@pytest.mark.parametrize("path", [":memory:", "some.duckdb"])
+def test_a_variant_of_a_type_that_arrow_has_not_fails_no_query(tmp_path: Path, path: str) -> None:
+    where = path if path == ":memory:" else tmp_path / path
+    with cqlduck.connect(where) as con:
+        con.execute("CREATE STREAM s (x VARIANT); CREATE CONTINUOUS QUERY q AS SELECT x FROM s")
+        con.execute(
+            "INSERT INTO s SELECT INTERVAL 1 DAY; INSERT INTO s SELECT '101'::BIT;"
+            "INSERT INTO s SELECT 18446744073709551615::UBIGINT"
+        )
+        con.advance(9)
+        assert ("active", None) == (con.queries["q"].state, con.queries["q"].error)
+        shown = con.sql("SELECT x::VARCHAR FROM q ORDER BY 1").fetchall()
+        assert [("1 day",), ("101",), ("18446744073709551615",)] == shown
+
+
+def test_categories_of_objects_are_looked_at_one_by_one(con: cqlduck.Connection) -> None:
+    days = pd.Index([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 10, 30)], dtype=object)
+    amounts = pd.Index([Decimal("1.10"), Decimal("2.345")], dtype=object)
+    con.execute("CREATE STREAM categories (x TIMESTAMP, y VARCHAR)")
+    frame = pd.DataFrame(
+        {
+            "x": pd.Categorical(days, categories=days),
+            "y": pd.Categorical(amounts, categories=amounts),
+        }
+    )
+    con.append("categories", frame)
+    assert [
+        (dt.datetime(2020, 1, 1), "1.10"),
+        (dt.datetime(2020, 1, 2, 10, 30), "2.345"),
+    ] == con.sql("SELECT x, y FROM categories ORDER BY ALL").fetchall()
+
+
+def test_what_would_be_lost_or_is_said_twice_is_refused(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM doubles (x STRUCT(a BIGINT)); CREATE STREAM plain_ones (x BIGINT)")
+    struct = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "A"])
+    with pytest.raises(cqlduck.DataError, match="has fields of one name: a, A"):
+        con.append("doubles", pa.table({"x": struct}))
+    times = {"x": [1], "_ts": pa.array([MOMENT], pa.timestamp("us"))}
+    with pytest.raises(cqlduck.DataError, match="have a column _ts, and at gives them another"):
+        con.append("plain_ones", pa.table(times), at=MOMENT)
+    indices = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a"]), safe=False)
+    with pytest.raises(cqlduck.DataError):
+        con.append("plain_ones", pa.table({"x": indices}))
+    with pytest.raises(cqlduck.CatalogError):
+        con.refresh(5)  # type: ignore[arg-type]
+
+
+def test_months_of_numpy_are_months(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM months (x INTERVAL)")
+    con.append("months", [(np.timedelta64(3, "M"),), (np.timedelta64(1, "Y"),)])
+    assert [("3 months",), ("1 year",)] == con.sql("SELECT x::VARCHAR FROM months").fetchall()

@@ -74,6 +74,9 @@ def _of_numpy(value: Any) -> Any:
     if kind == "timedelta64":
         if str(value) == "NaT":
             return None
+        if str(value.dtype)[-2:] in ("Y]", "M]"):
+            # numpy counts 30.4 days for a month
+            return str(value)
         found = value.astype("timedelta64[us]").item()
         if isinstance(found, int):
             raise ValueError(f"{value} is longer than a timedelta")

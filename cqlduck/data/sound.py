@@ -111,6 +111,8 @@ def _loss(given: pa.DataType, kind: DuckDBPyType) -> str | None:
         return "is bytes, which do not say how many bits they are; pass texts such as '101'"
     if pa.types.is_struct(given) and kind.id == "struct":
         own = {name.lower(): of for name, of in inside(kind).items()}
+        if len({part.name.lower() for part in given}) < given.num_fields:
+            return f"has fields of one name: {', '.join(part.name for part in given)}"
         for part in given:
             if part.name.lower() not in own:
                 return f"has the field {part.name}, which the column lacks"
@@ -158,7 +160,7 @@ def _wrong(kind: str | None) -> Callable[[pa.ChunkedArray], str | None]:
             for part in _unpacked(column):
                 if not _is_numbers(part.type):
                     part.validate(full=True)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, IndexError) as error:
             return first_line(error)
         return None
 

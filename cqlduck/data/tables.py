@@ -195,6 +195,9 @@ def _of_series(thing: Target, name: str, series: Any) -> values.Column:
 
 def _is_sure(given: Any, kind: pa.DataType) -> bool:
     """Return whether Arrow holds a series of a type of pandas' as it is."""
+    categories = getattr(given, "categories", None)
+    if categories is not None and hasattr(kind, "value_type"):
+        return _is_sure(categories.dtype, kind.value_type)
     return str(given) != "object" or any(is_sure(kind) for is_sure in _SURE)
 
 

@@ -16,8 +16,9 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.state import arrivals, instants
 from cqlduck.state.arrivals import Survey
 from cqlduck.state.connection import Database
+from cqlduck.state.types import NANOSECONDS
 
-EXACT = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")
+EXACT = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", NANOSECONDS)
 """The types that hold a manifest's microseconds as they are."""
 
 
@@ -73,7 +74,7 @@ def mismatch(
         return f"has other times than its manifest, which gives {kind}"
     written = {name.casefold(): kind for name, kind in manifest.schema}
     # DuckDB rounds nanoseconds, and a manifest has them cut off
-    is_finer = written.get(times.name.casefold()) == "TIMESTAMP_NS"
+    is_finer = written.get(times.name.casefold()) in ("TIMESTAMP_NS", NANOSECONDS)
     for word, found, raw in (
         ("least", min(lows), manifest.min_ts),
         ("greatest", max(highs), manifest.max_ts),

@@ -22,7 +22,7 @@ from cqlduck.data.sound import check, moments
 from cqlduck.data.target import Frame
 from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.types import has_text
+from cqlduck.state.types import told_type
 
 _TIMES = {
     pa.int64(): "BIGINT",
@@ -37,7 +37,7 @@ def columns_of(schema: pa.Schema) -> dict[str, Column] | None:
     Types are those that DuckDB reads; of columns that cannot be times they are empty, and VARCHAR
     if they are or have texts.
     """
-    found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, _text(f.type))) for f in schema}
+    found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, told_type(f.type))) for f in schema}
     stamp = found.get("_ts")
     if len(found) < len(schema) or (stamp is not None and stamp.type not in _TIMES.values()):
         return None
@@ -50,10 +50,6 @@ def _unit(column: Any) -> str | None:
         return None
     unit = json.loads(column.logical_type.to_json())["timeUnit"]
     return {"milliseconds": "ms", "microseconds": "us"}.get(unit)
-
-
-def _text(kind: pa.DataType) -> str:
-    return "VARCHAR" if has_text(kind) else ""
 
 
 class Footers:
