@@ -1,4 +1,4 @@
-"""The figures about caches of Babu's thesis (5.12 to 5.22), drawn again as ratios.
+"""The figures about caches of Babu's thesis (5.12 to 5.23), drawn again as ratios.
 
     python benchmarks/thesis_joins.py [--ticks 12] [--rows 500] [--only 5.12,5.22] [--write]
 
@@ -14,7 +14,9 @@ the thesis, how long a tick takes with the cache beside one without: below 1 the
 * **5.20**: R ⋈ S by a range inside of eight groups, over windows of several lengths;
 * **5.21**: the points of table 5.2: M without caches, X the best tree of joins of two, C the best
   caches;
-* **5.22**: R comes 20 times as fast from the middle on: two plans that stay, and adaptive.
+* **5.22**: R comes 20 times as fast from the middle on: two plans that stay, and adaptive;
+* **5.23**: point D8 with a partial cache of more and more slots, over the rows that it has, beside
+  the best tree of joins of two; and the same where R asks for a few keys of many.
 
 Windows of 5.22 are in rows, as in the thesis, or a burst would fill the window of R.
 """
@@ -39,6 +41,7 @@ from rich.console import Console
 from rich.progress import track
 from thesis_figures import Curves, Figure, as_table, picture
 
+import cqlduck
 from cqlduck.rewrite.plan.segments import caching_of_text
 from cqlduck.streamon.points import NONE
 
@@ -167,7 +170,11 @@ class Clique:
 
 
 def side_by_side(
-    work: caches.Workload, options: Mapping[str, str | None], ticks: int, what: str
+    work: caches.Workload,
+    options: Mapping[str, str | None],
+    ticks: int,
+    what: str,
+    rows: dict[str, float] | None = None,
 ) -> dict[str, list[float]]:
     """Return what each tick takes with each option, tick by tick in turn.
 
@@ -176,6 +183,7 @@ def side_by_side(
         options: The caches of each contestant; None if they are chosen.
         ticks: How many ticks there are.
         what: What is said of the progress.
+        rows: Gets how many rows the caches of each have in the end.
     """
     with contextlib.ExitStack() as stack:
         everyone = {who: caches.contestant(stack, work, each) for who, each in options.items()}
@@ -185,10 +193,18 @@ def side_by_side(
             for one in turns:
                 one.tick(batch, tick)
             turns.append(turns.pop(0))
-        answers = {str(one.con.table("q").fetchall()) for one in turns}
+        answers = {str(sorted(one.con.table("q").fetchall())) for one in turns}
         if len(answers) > 1:
             raise SystemExit(f"{what}: the answers differ")
+        if rows is not None:
+            rows |= {who: held(one.con) for who, one in everyone.items()}
         return {who: one.seconds for who, one in everyone.items()}
+
+
+def held(con: cqlduck.Connection) -> float:
+    """Return how many rows the caches of a database have."""
+    found = con.sql("SELECT coalesce(sum(row_count), 0) FROM cql.caches").fetchall()
+    return float(found[0][0])
 
 
 def ratio(work: caches.Workload, option: str | None, ticks: int, what: str, warm: int = 0) -> float:
@@ -290,10 +306,82 @@ def of_burst(given: argparse.Namespace) -> Figure:
     return Figure(f"5.22, R comes {BURST} times as fast from {half} on", "tick", TIME, curves)
 
 
+@dataclass
+class Hot:
+    """R [NOW] asks for a few keys of S ⋈ T ⋈ U, in which each has many combinations on the way.
+
+    Args:
+        rate: How many tuples of R a tick has.
+        keys: How many keys S has.
+        asked: For how many of them R asks.
+    """
+
+    rate: int
+    keys: int
+    asked: int
+    streams: str = "".join(
+        f"CREATE STREAM {name} (a INTEGER, b INTEGER, t INTEGER) TIMESTAMP BY t;" for name in "rstu"
+    )
+    query: str = (
+        "CREATE CONTINUOUS QUERY q AS SELECT r.a, count(*) AS n FROM r [NOW], s, t, u "
+        "WHERE r.a = s.a AND s.b = t.a AND t.b = u.a GROUP BY r.a"
+    )
+    drawn: Any = field(default_factory=lambda: np.random.default_rng(0))
+
+    def tick(self, tick: int) -> dict[str, pa.Table]:
+        """Return the tuples of a tick; the first one fills the windows."""
+        many = 16 * self.keys
+        came = {"r": self._drawn(tick, self.rate, self.asked, 9)}
+        if tick == 0:
+            came["s"] = self._drawn(tick, many, self.keys, 4 * self.keys)
+            came["t"] = self._drawn(tick, many, 4 * self.keys, 1000 * self.keys)
+            came["u"] = self._drawn(tick, many // 2, 1000 * self.keys, 9)
+        else:
+            came["s"] = self._drawn(tick, 10, self.keys, 4 * self.keys)
+        return came
+
+    def _drawn(self, tick: int, size: int, *limits: int) -> pa.Table:
+        a, b = (pa.array(self.drawn.integers(0, limit, size), INT) for limit in limits)
+        return _table(tick, a=a, b=b)
+
+
+SLOTS = tuple(4**power for power in range(2, 9))
+"""The slots of the partial caches of 5.23."""
+
+
+def of_memory(given: argparse.Namespace) -> Iterator[Figure]:
+    """Yield the figures of memory: partial caches of more and more slots."""
+    took = caches.tried("D8", given.rows * 8)
+    best = min(filter(is_tree, took), key=lambda option: took[option])
+    hot = Hot(20 * given.rows, 100 * given.rows, 20 * given.rows)
+    for work, tree, first, what in (
+        (caches.workload("D8", given.rows * 8), best, "1+2@4", "5.23: D8"),
+        (hot, "2+3@1", "2+3@1", f"5.23: R asks for {hot.asked} keys of {hot.keys}"),
+    ):
+        partial = {f"{first}:{slots}": f"{first}:{slots}" for slots in SLOTS}
+        rows: dict[str, float] = {}
+        options = {NONE: NONE, TREE: tree, **partial}
+        seconds = side_by_side(work, options, SPAN + given.ticks, what, rows)
+        median = {
+            who: statistics.median(
+                mine / none for mine, none in zip(mine[SPAN:], seconds[NONE][SPAN:], strict=True)
+            )
+            for who, mine in seconds.items()
+        }
+        curve = sorted((max(rows[who], 1.0), median[who]) for who in partial)
+        end = max(rows[TREE], curve[-1][0])
+        whole = [(rows[TREE], median[TREE]), (end * 1.5, median[TREE])]
+        yield Figure(what, "rows of the caches", TIME, {PARTIAL: curve, TREE: whole}, is_log=True)
+
+
+PARTIAL = "partial"
+
+
 # -- what is shown ---------------------------------------------------------------------------------
 
 STYLES = {
     CACHED: "C0o-", ADAPTIVE: "k-", TREE: "C1s-", BEST: "C2^-", "R+S": "C0-", "S+T": "C3-",
+    PARTIAL: "C4o-",
 }  # fmt: skip
 
 BEGIN, END = "<!-- thesis: caches -->\n", "<!-- end of thesis: caches -->\n"
@@ -306,7 +394,7 @@ TEXT = """\
 The time of a tick with caches, as a ratio to one without. `thesis_joins.py` says how they are
 drawn.
 
-![figures 5.12 to 5.22](thesis_joins.png)
+![figures 5.12 to 5.23](thesis_joins.png)
 
 {figures}
 """
@@ -318,7 +406,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=500, help="tuples of R a tick (default 500)")
     parser.add_argument("--ticks", type=int, default=12, help="ticks of each point (default 12)")
     parser.add_argument("--warm", type=int, default=40, help="ticks to choose (default 40)")
-    parser.add_argument("--only", default="5.12,5.14,5.16,5.18,5.20,5.21,5.22", help="which")
+    parser.add_argument("--only", default="5.12,5.14,5.16,5.18,5.20,5.21,5.22,5.23", help="which")
     parser.add_argument("--write", action="store_true", help="write ADAPTIVITY.md and the picture")
     given = parser.parse_args()
     given.only = given.only.split(",")
@@ -326,7 +414,8 @@ def main() -> None:
     head = ("figure", "over", "at", *STYLES)
     single = {"5.18": of_sizes, "5.21": of_points, "5.22": of_burst}
     made = (make(given) for name, make in single.items() if name in given.only)
-    for figure in itertools.chain(of_chains(given), made):
+    memory = of_memory(given) if "5.23" in given.only else ()
+    for figure in itertools.chain(of_chains(given), made, memory):
         found.append(figure)
         console.print(dict(zip(head, figure.row(list(STYLES)), strict=True)))
     found.sort(key=lambda each: each.name)

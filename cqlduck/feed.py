@@ -6,9 +6,10 @@ transaction of its own; a query that fails in one stops, and the caller is warne
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -28,6 +29,20 @@ from cqlduck.statements.translated import from_duckdb
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
+
+
+class _Given(NamedTuple):
+    """Data that a call was given.
+
+    Attributes:
+        thing: The input that they are for.
+        table: They, as Arrow.
+        seconds: How long it took to read them.
+    """
+
+    thing: Input
+    table: pa.Table
+    seconds: float
 
 
 class Feed:
@@ -75,29 +90,32 @@ class Feed:
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
         deferred, meter = engine.database.interrupts.deferred, self._meter.during(what)
         with meter:
-            thing, table = self._read(name, data)
+            given = self._read(name, data)
             with deferred, engine.changing(), engine.database.part(INGEST):
-                thing = self._as_read(thing)
-                return ingest.accept(engine, thing, table, at, operation).taken
+                self._count(given)
+                thing = self._as_read(given)
+                return ingest.accept(engine, thing, given.table, at, operation).taken
 
-    def _read(self, name: str, data: Any) -> tuple[Input, pa.Table]:
-        """Return an input and the data that are for it.
+    def _read(self, name: str, data: Any) -> _Given:
+        """Read data for an input.
 
         Data may come from the caller's code, such as a generator, which may take its time, wait for
         other threads, or use the connection: so they are read outside of any change and turn.
         """
-        engine = self._engine
-        with engine.opened():
-            thing = engine.input(name)
-        with engine.database.part(INGEST):
-            return thing, ingest.read(thing, data)
+        with self._engine.opened():
+            thing = self._engine.input(name)
+        begun = time.perf_counter()
+        with self._engine.database.interrupts.noticed():
+            table = ingest.read(thing, data)
+        return _Given(thing, table, time.perf_counter() - begun)
 
-    def _as_read(self, thing: Input) -> Input:
-        """Return an input for which data were read, if it is still what it was.
+    def _as_read(self, given: _Given) -> Input:
+        """Return the input for which data were read, if it is still what it was.
 
         Raises:
             DataError: It was made anew, with other columns.
         """
+        thing = given.thing
         found = self._engine.input(thing.name)
         if found.columns != thing.columns:
             raise DataError(
@@ -105,6 +123,12 @@ class Feed:
                 hint="nothing was taken; append them again",
             )
         return found
+
+    def _count(self, *given: _Given) -> None:
+        """Have a profile, if one is taken, count what it took to read data."""
+        profile = self._engine.database.profile
+        if profile is not None:
+            profile.spent(INGEST, sum(one.seconds for one in given))
 
     def refresh(self, name: str, data: Any, at: Any) -> int:
         """Make data the content of a relation; return how many elements that are.
@@ -115,13 +139,14 @@ class Feed:
         engine = self._engine
         with engine.opened():
             refresh.relation(engine, name)
-        thing, table = self._read(name, data)
+        given = self._read(name, data)
         with (
             engine.database.interrupts.deferred,
             engine.changing(),
             engine.database.part(INGEST),
         ):
-            return refresh.from_data(engine, self._as_read(thing), table, at)
+            self._count(given)
+            return refresh.from_data(engine, self._as_read(given), given.table, at)
 
     def refresh_from_query(self, name: str, frames: Mapping[str, pa.Table], at: Any) -> int:
         """Make what a relation's query gives its content; return how many elements that are.
@@ -183,6 +208,7 @@ class Feed:
         with engine.database.interrupts.deferred:
             with engine.opened(), self._meter.during(what, engine.progress.way):
                 until = None
+                self._count(*kept)
                 if rows or to is not None:
                     until = engine.step(lambda: self._take(kept, to))
                 self._run(until, is_done=bool(rows))
@@ -198,12 +224,12 @@ class Feed:
             if not (is_done and self._engine.may_return(error)):
                 raise
 
-    def _take(self, rows: Sequence[tuple[Input, pa.Table]], to: Any) -> Instant | None:
+    def _take(self, rows: Sequence[_Given], to: Any) -> Instant | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
         engine = self._engine
-        for thing, table in rows:
+        for given in rows:
             with engine.database.part(INGEST):
-                ingest.accept(engine, self._as_read(thing), table, None, "+")
+                ingest.accept(engine, self._as_read(given), given.table, None, "+")
         if to is None:
             return None
         until = moments.heartbeat_instant(engine, to)

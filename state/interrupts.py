@@ -16,6 +16,7 @@ which waits until the call is undone.
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import threading
 import time
@@ -27,6 +28,8 @@ from typing import Any
 import duckdb
 
 from cqlduck.errors import DatabaseError
+
+log = logging.getLogger("cqlduck")
 
 REPEATED_SECONDS = 0.001
 """After how many seconds a statement with a limit is interrupted once more."""
@@ -148,11 +151,15 @@ class _Call:
                 self.outcome = error, number
                 raise
         if self.stopped:
-            stopped = DatabaseError(
-                "the call was interrupted", hint="uncommitted changes were rolled back; call again"
-            )
+            stopped = _stopped()
             self.outcome = stopped, None
             raise stopped
+
+
+def _stopped() -> DatabaseError:
+    return DatabaseError(
+        "the call was interrupted", hint="uncommitted changes were rolled back; call again"
+    )
 
 
 def _sending(numbers: list[int]) -> threading.Lock:
@@ -215,7 +222,11 @@ class _Deferred:
                 call.release()
             finally:
                 for one in call.afterwards:
-                    one()
+                    try:
+                        one()
+                    except Exception:
+                        # the call has an outcome of its own
+                        log.exception("what a signal's handler wanted done failed")
 
 
 class _Settling(_Deferred):
@@ -295,6 +306,7 @@ class Interrupts:
         """Begin with none."""
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
+        self._asked = 0
         self.deferred: contextlib.AbstractContextManager[_Call] = _Deferred(self)
         """Blocks in which signals wait for a statement, or for the end of the call.
 
@@ -312,10 +324,23 @@ class Interrupts:
     def interrupt(self) -> None:
         """Stop the calls that are under way, in whatever thread."""
         with self._lock:
+            self._asked += 1
             for call in list(self._calls.values()):
                 call.stopped = True
                 if call.running is not None:
                     call.running.interrupt()
+
+    @contextlib.contextmanager
+    def noticed(self) -> Iterator[None]:
+        """Raise behind the block if somebody called `interrupt` in it; in it signals do not wait.
+
+        Raises:
+            DatabaseError: Somebody did.
+        """
+        before = self._asked
+        yield
+        if self._asked != before:
+            raise _stopped()
 
     @property
     def inside(self) -> str | None:

@@ -154,6 +154,11 @@ class Profile:
             self._turn()
             self._frames.pop()
 
+    def spent(self, name: str, seconds: float) -> None:
+        """Count seconds of the bookkeeping that were spent before the turn of the call."""
+        part = _Part(name)
+        self._now[part] = self._now.get(part, 0.0) + seconds
+
     def _turn(self) -> None:
         """Give the time since the last turn to the frame that is open."""
         now = time.perf_counter()

@@ -53,6 +53,7 @@ RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 TURNS = "test_turns.py::test_"
 OWN = "test_own_memory.py::test_"
 FILES = "test_files_of_rows.py::test_"
+INSIDE = "test_inside.py::test_"
 PARTIAL = "test_caches.py::test_"
 CACHED = "test_caches.py::test_caches_change_no_element"
 KEYS = "test_keys.py::test_keys"
@@ -359,6 +360,27 @@ MUTANTS: tuple[Mutant, ...] = (
         ("who is interrupted while it waits holds nothing",
          "with self._interrupts.settling:", "if False:",
          TURNS + "who_waits_for_its_turn_can_be_interrupted"),
+    ),
+    *_of(
+        "cqlduck/engine/core.py",
+        ("a handler calls the connection in the middle of a call",
+         "        if inside is not None:", "        if False:",
+         INSIDE + "the_handler_of_a_signal_calls_nothing_in_the_middle_of_a_call"),
+    ),
+    *_of(
+        "cqlduck/connection.py",
+        ("a handler closes in the middle of a call",
+         "own.database.interrupts.afterwards(self.close)", "own.close()",
+         INSIDE + "a_handler_that_closes_interrupts_the_call"),
+    ),
+    *_of(
+        "cqlduck/feed.py",
+        ("rows are for an input of other columns",
+         "if found.columns != thing.columns:", "if False:",
+         INSIDE + "an_input_that_is_made_anew_while_its_rows_are_read_takes_none"),
+        ("who interrupts while rows are read is not heard",
+         "with self._engine.database.interrupts.noticed():", "if True:",
+         INSIDE + "rows_that_are_read_when_somebody_interrupts_are_not_taken"),
     ),
     *_of(
         "cqlduck/engine/failing.py",

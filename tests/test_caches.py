@@ -1013,9 +1013,8 @@ def test_the_keys_that_a_tick_asks_for_are_counted(monkeypatch: pytest.MonkeyPat
         slow_and_fast(con, range(8))
         made, known = policy(con)
         # 600 tuples begin and as many end, of 400 keys
-        ((keys,),) = ([keys] for keys in [known.keys[0, ("r.a",)]])
-        assert keys == pytest.approx(400, rel=0.3)
-        assert {*made.asking} == {(0, ("r.a",)), (2, ("u.b",))} or {*made.asking} == {(0, ("r.a",))}
+        assert known.keys[0, ("r.a",)] == pytest.approx(400, rel=0.3)
+        assert (0, ("r.a",)) in made.asking
         assert 400 == len(known_keys(con))
         assert_right(con)
 

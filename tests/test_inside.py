@@ -281,6 +281,21 @@ def test_a_generator_of_rows_can_be_interrupted() -> None:
         assert [] == con.sql("FROM s").fetchall()
 
 
+def test_rows_that_are_read_when_somebody_interrupts_are_not_taken() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (v INTEGER)")
+
+        def rows() -> Iterator[Any]:
+            yield (1,)
+            con.interrupt()
+            yield (2,)
+
+        with pytest.raises(cqlduck.DatabaseError, match="the call was interrupted"):
+            con.append("s", rows(), at=1)
+        assert [] == con.sql("FROM s").fetchall()
+        assert 1 == con.append("s", [(3,)], at=1)
+
+
 def test_a_listener_does_not_wait_for_its_own_tick() -> None:
     with cqlduck.connect() as con:
         con.execute(

@@ -144,7 +144,7 @@ def with_partial(
         for user in known.matches:
             if user in segment or not known.delta[user] or user not in known.running:
                 continue
-            for others in {(), found}:
+            for others in dict.fromkeys(((), found)):
                 room = left if others else rows
                 caching = with_keys(known, others, Cached(segment, (user,)), room)
                 cost = math.inf if caching is None else known.of(caching)
