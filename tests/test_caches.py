@@ -324,6 +324,32 @@ def test_caches_change_no_element(kind: str, edge: str) -> None:
     assert len(seen) > 1
 
 
+# each stays for some ticks; the last ones are in each other
+PARTIAL_PINS = ["2+3@1:1", "1+2@3:1", "1+2@3:1 1+2+3@4:1", "2+3@4:1", "2+3@4:1 2+3+4"]
+
+
+@pytest.mark.parametrize("kind", ["chain", "unbounded", "rows", "relations"])
+def test_partial_caches_change_no_element(kind: str) -> None:
+    """Ticks ask for several keys where there is room for one, and others for what was known."""
+    found, seen = [], set()
+    for is_pinned in (False, True):
+        with cqlduck.connect(adaptive=False) as con:
+            con.execute(f"{SCHEMA} CREATE CONTINUOUS QUERY q AS {QUERIES[kind]}")
+            options = [pin for pin in PARTIAL_PINS if about(con).option(pin)]
+            for number, first in enumerate(range(0, 6 * len(options), 6)):
+                if is_pinned:
+                    con.pin(CACHES, options[number])
+                play(con, 5, range(first, first + 6))
+                if is_pinned:
+                    seen |= set(cached(con))
+                    assert_right(con)
+            con.advance(40)
+            found.append(elements(con))
+    assert found[0] == found[1]
+    assert found[0]
+    assert any(":1" in one for one in seen)
+
+
 @settings(max_examples=fewer_in_ci(9), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_random_caches_change_no_element(seed: int) -> None:
