@@ -88,11 +88,13 @@ def unsettled(writer: Writer, band: Band) -> exp.Expr:
 
 def _of_all(writer: Writer, band: Band, value: exp.Expr) -> exp.Expr:
     """Return an aggregate of all that begins or ends."""
-    return exp.Subquery(this=_lives(writer, band).select([named(value, "value")], alias="lives"))
+    lives, _ = _lives(writer, band)
+    return exp.Subquery(this=lives.select([named(value, "value")], alias="lives"))
 
 
-def _lives(writer: Writer, band: Band) -> Rows:
-    return writer.staged_lives(band.join.inputs[band.elements], band.on.own)
+def _lives(writer: Writer, band: Band) -> tuple[Rows, Sequence[exp.Expr]]:
+    """Return what begins or ends, and the conditions on it that are left to be tested."""
+    return writer.tested_lives(band.join.inputs[band.elements], band.on.own)
 
 
 def keep_settled(writer: Writer, band: Band, bounds: Rows) -> None:
@@ -103,7 +105,7 @@ def keep_settled(writer: Writer, band: Band, bounds: Rows) -> None:
         band: The join.
         bounds: (columns, `_cql_enter`, `_cql_leave`, `_weight`): the bounds that are met.
     """
-    lives = _lives(writer, band)
+    lives, _ = _lives(writer, band)
     there = exists(lives.subquery("lives") if lives.table is None else lives.table.copy())
     conditions = [*(part.copy() for part in band.on.theirs), settled(writer, band), there]
     if len(band.on.compared) > 1:
@@ -218,7 +220,8 @@ class _Sums:
     def _intervals(self) -> exp.Select:
         """What elements add to their intervals."""
         band, columns = self.band, self.band.join.inputs[self.band.elements].columns
-        lives = _lives(self.writer, band).where(*(part.copy() for part in band.on.own))
+        lives, left = _lives(self.writer, band)
+        lives = lives.where(*(part.copy() for part in left)) if left else lives
         elements = lifetimes_to_elements(lives, columns).subquery("e")
         names = element_names(columns)
         compared = self.compared

@@ -65,13 +65,15 @@ class Combinations(Operator[Join]):
         for pipe in pipelines.of(self.writer.clock, self.node):
             node, ordered = self._seen(pipe)
             for number, arm in enumerate(pipelines.arms(node), 1):
-                legs = {place: self.of_input(node, ordered, place) for place in ordered.order}
+                legs = {place: self.of_input(node, ordered, place) for place in ordered.order[1:]}
+                legs[ordered.changed], tested = self._changing(node, ordered.changed)
                 yield pipelines.nested(
                     node,
                     ordered,
                     arm,
                     legs,
                     self._arranged,
+                    tested=tested,
                     reduces=self.writer.form.reduces or self.writer.form.stepwise,
                     keep=self._keep(pipe, number),
                 )
@@ -121,11 +123,15 @@ class Combinations(Operator[Join]):
         order = self.writer.form.order(Site(FILTERS, number))
         return filters.arranged(self.node, number, order, conditions)
 
+    def _changing(self, node: Join, place: int) -> tuple[Rows, Sequence[exp.Expr]]:
+        """Return what begins or ends of an input, and the conditions that it has met."""
+        conditions = _harmless(node.inputs[place], node)
+        rows, left = self.writer.tested_lives(node.inputs[place], self._arranged(conditions))
+        return rows, () if left else conditions
+
     def of_input(self, node: Join, pipe: Pipeline, place: int) -> Rows:
         """Return what a pipeline meets of an input of the join that it sees."""
         plan = node.inputs[place]
-        if place == pipe.changed:
-            return self.writer.staged_lives(plan, self._arranged(_harmless(plan, node)))
         if place in pipe.standing:
             return self.writer.standing(plan)
         return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)

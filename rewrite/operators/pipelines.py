@@ -251,6 +251,7 @@ def nested(
     legs: Mapping[int, Rows],
     arranged: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]] = tuple,
     *,
+    tested: Sequence[exp.Expr] = (),
     reduces: bool = False,
     keep: Keep | None = None,
 ) -> Rows:
@@ -262,13 +263,15 @@ def nested(
         arm: Which of its combinations.
         legs: By place, the lifetimes of each input that it meets.
         arranged: Puts conditions whose order is chosen in order.
+        tested: Conditions that what changes has met in its leg.
         reduces: Whether states are reduced by the keys of the delta (`reduction`).
         keep: Keeps what a step gives, which is a delta for the next one then; None nests them.
     """
     whose = owners(node)
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     shown = {c.name for c in node.columns}
-    waiting = [*arm.early, *pipe.implied.values()]
+    done = {id(condition) for condition in tested}
+    waiting = [*(c for c in arm.early if id(c) not in done), *pipe.implied.values()]
     rows, name = legs[pipe.changed], f"i{pipe.changed}"
     delta = rows.table
     has_end = not properties(node.inputs[pipe.changed]).never_expires

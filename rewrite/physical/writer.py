@@ -67,7 +67,8 @@ class Writer:
     divided: Divided | None = None
     place: Place = field(init=False)
     operators: dict[int, _Answers] = field(default_factory=dict)
-    _staged: dict[int, str] = field(default_factory=dict)
+    _staged: dict[int, tuple[str, tuple[exp.Expr, ...]]] = field(default_factory=dict)
+    """By node the table with what begins or ends, and the conditions that are tested in it."""
     _shared: dict[str, frozenset[str]] = field(default_factory=dict)
     """On which parameters the temporary tables depend that others may share."""
 
@@ -218,8 +219,14 @@ class Writer:
         )
         return table
 
-    def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> Rows:
-        """Return what begins or ends, for a node that meets others; where it pays, kept before.
+    def staged_lives(self, node: Plan) -> Rows:
+        """Return what begins or ends, for a node that meets others; where it pays, kept before."""
+        return self.tested_lives(node)[0]
+
+    def tested_lives(
+        self, node: Plan, conditions: Sequence[exp.Expr] = ()
+    ) -> tuple[Rows, Sequence[exp.Expr]]:
+        """Return the same, and the conditions that are left to be tested.
 
         Expressions stay outside of the stage: in it they would be evaluated for tuples that meet
         none, and could fail there. Comparisons that cannot fail are in it: what a stage has not,
@@ -227,24 +234,26 @@ class Writer:
 
         Args:
             node: The node.
-            conditions: Some that its tuples have to meet and that cannot fail; they are tested
-                again outside.
+            conditions: Some that its tuples have to meet and that cannot fail.
         """
         if not self.form.staged or self.operator(node).is_at_hand:
-            return self.lives(node)
+            return self.lives(node), conditions
         linear = self.operator(node).staged_lives()
         if linear is not None:
-            return linear
+            return linear, conditions
         if id(node) not in self._staged:
-            lives = self.lives(node)
             # what several read is kept once, for all of them
-            if conditions and self.readers[id(node)] == 1:
-                lives = lives.where(*conditions)
+            tested = tuple(conditions) if self.readers[id(node)] == 1 else ()
+            lives = self.lives(node)
+            lives = lives.where(*tested) if tested else lives
             purpose = "what begins or ends"
-            self._staged[id(node)] = self.reusable(
+            table = self.reusable(
                 node, "lives", lives.query(), purpose, is_stage=True, empty=quiet(node)
             )
-        return Rows.of(temp_table(self._staged[id(node)]), lifetime_names(node.columns))
+            self._staged[id(node)] = table, tested
+        table, tested = self._staged[id(node)]
+        left = [condition for condition in conditions if condition not in tested]
+        return Rows.of(temp_table(table), lifetime_names(node.columns)), left
 
     def staged(
         self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
