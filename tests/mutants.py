@@ -66,6 +66,7 @@ BUFFER = "test_relation_buffer.py::test_"
 SEARCHED = "test_search.py::test_"
 FOUND = f"{SEARCHED}few_changes_find_"
 FILTERS = "test_filters.py::test_"
+MET = "test_filters_of_joins.py::test_"
 WEIGHTS = "test_weights.py::test_"
 EXPLAINED = "test_explain_create.py::test_"
 PROPERTIES = "test_cql_properties.py::test_"
@@ -1219,8 +1220,19 @@ MUTANTS: tuple[Mutant, ...] = (
          "if names_in([part]) <= {c.name for c in inner.columns}]", "]",
          FILTERS + "filters_of_a_join_are_those_of_the_input_that_has_most"),
         ("an order of filters tests the first one alone",
-         "guards.nested([marked[place] for place in order])", "marked[order[0]]",
+         "marked = [guards.nested(marked)]", "marked = marked[:1]",
          FILTERS + "orders_follow_each_other_and_a_restart_without_a_trace"),
+        ("what makes more of a tuple is a filter",
+         "other != place and meets_once(node, {place}, other) and", "other != place and",
+         MET + "what_is_looked_up_by_a_key_takes_part"),
+        ("a condition waits for all inputs of the order",
+         "                met.add(self.met[number - len(self.conditions)])",
+         "                met.update(self.met)",
+         MET + "a_condition_behind_an_input_waits_for_those_ahead_of_it"),
+        ("what has a state of its own is probed",
+         "isinstance(plan, (Filter, Project, Sample, TimeWindow)):",
+         "isinstance(plan, (Filter, Project, Sample, TimeWindow, RowWindow)):",
+         "test_join_orders.py::test_what_is_not_at_hand_is_not_probed"),
     ),
     *_of(
         "rewrite/statements/probes.py",
@@ -1228,6 +1240,9 @@ MUTANTS: tuple[Mutant, ...] = (
          "exp.Case().when(part.copy(), number(0)).else_(number(1 << place))",
          "exp.Case().when(part.copy(), number(1 << place)).else_(number(0))",
          FILTERS + "masks_are_those_of_the_arrivals"),
+        ("an input drops what it matches",
+         "        yield exists(there,", "        yield exp.not_(exists(there,",
+         MET + "masks_say_what_matches_no_tuple_of_an_input"),
     ),
     *_of(
         "rewrite/plan/raising.py",
@@ -1722,7 +1737,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/physical/writer.py",
         ("what several read is cut by the conditions of one",
-         "if conditions and self.readers[id(node)] == 1:", "if conditions:",
+         "tuple(conditions) if self.readers[id(node)] == 1 else ()", "tuple(conditions)",
          SEMANTICS + "what_several_joins_read_is_not_cut_by_the_conditions_of_one"),
     ),
     # --------------------------------------------------------------------------- forms of a tick
@@ -2061,7 +2076,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "enter = greatest(qualified(one, ENTER)", "enter = least(qualified(one, ENTER)",
          "test_papers.py::test_chapter_example_2"),
         ("a combination ends with its last tuple",
-         "return least(*leaves)", "return greatest(*leaves)",
+         "leave = least(*leaves)", "leave = greatest(*leaves)",
          "test_papers.py::test_chapter_example_2"),
         ("a pipeline is left out for what is fresh on its right",
          "fresh & before:", "fresh:",
@@ -2080,8 +2095,14 @@ MUTANTS: tuple[Mutant, ...] = (
          "yield Arm((*early, _raises(part)), rest)", "yield Arm((*early, exp.false()), rest)",
          "test_raising.py::test_a_query_fails_at_the_first_pair_that_raises"),
         ("what may match often comes as soon as what matches once",
-         "key=lambda at: (not _meets_once(node, whose, set(met), at), at)", "key=lambda at: at",
+         "key=lambda at: (not meets_once(node, set(met), at), at)", "key=lambda at: at",
          "test_pipelines.py::test_what_meets_a_tuple_once_at_most_comes_first"),
+        ("a condition that has waited is tested of no combination",
+         "        conditions += _behind(pipe, name, other, ready)\n", "",
+         MET + "orders_with_inputs_change_no_element"),
+        ("what is ahead of an input is tested of what has met it, too",
+         "(ready if awaited <= met else others)", "(ready if awaited else others)",
+         MET + "a_condition_behind_an_input_is_tested_of_what_has_met_it"),
         ("a step hands on the end of what came before",
          "name, has_end = f\"step{step}\", has_end or ends", "name = f\"step{step}\"",
          "test_papers.py::test_thesis_4_7"),
@@ -2131,10 +2152,6 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "rewrite/statements/ordered.py",
-        ("what has a state of its own is probed",
-         "isinstance(plan, (Filter, Project, Sample, TimeWindow)):",
-         "isinstance(plan, (Filter, Project, Sample, TimeWindow, RowWindow)):",
-         "test_join_orders.py::test_what_is_not_at_hand_is_not_probed"),
     ),
     *_of(
         "rewrite/statements/ordered.py",

@@ -516,6 +516,9 @@ class _SqlBuilder(_Builder):
             test, grows = f"{test} {self.one(['AND', 'OR'])} {second}", False
         if self.chance(20) and self.exact_of(refs):
             test = f"{self.comparison(self.exact_of(refs))} AND {test}"
+        costly = self.pipeline(self.exact_of(refs)) if self.chance(40) else None
+        if costly is not None:
+            test = f"({test}) AND {costly}" if " OR " in test else f"{costly} AND {test}"
         items, columns = self.listed(refs)
         text = f"SELECT ⟦({items})⟧ FROM {item} WHERE {test}"
         return _Shaped(text, columns, n, True if grows and " AND " not in test else None)

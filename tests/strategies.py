@@ -765,6 +765,8 @@ class _Builder:
                 conditions += self.equality(froms[: i + 1], legs[: i + 1])
         if exact and self.chance(70 if self.flags.current else 30):
             conditions.append(self.predicate(exact, timed=True))
+        if len(froms) > 1 and exact and self.chance(15):
+            conditions += [found] if (found := self.pipeline(exact)) else []
         where = " AND ".join(conditions) or None
         select = Select((), tuple(froms), where)
         if shape == "aggregate":

@@ -7,9 +7,11 @@ from pathlib import Path
 import choices
 import pytest
 import test_differential
+import test_sql_differential
 from counts import fewer_in_ci
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sql_strategies import sql_cases
 
 import cqlduck
 from cqlduck.errors import Error
@@ -56,6 +58,17 @@ QUERIES = ("met", "sums", "passed", "chosen", "star", "both")
 def test_plans_agree(case) -> None:
     """Options are drawn at all points before each tick; the reference knows nothing of them."""
     test_differential.on_disk_if_it_restarts(case, everywhere=True)
+
+
+@given(case=sql_cases(shapes=("where_subquery",), plain=0, functions=True))
+@settings(
+    suppress_health_check=test_differential.QUIET,
+    deadline=None,
+    max_examples=fewer_in_ci(20),
+)
+def test_plans_with_subqueries_agree(case) -> None:
+    """Conditions wait until an input of a join is met, or not."""
+    test_sql_differential.check(case, everywhere=True)
 
 
 def run(con: cqlduck.Connection, first: int = 0, last: int = 12) -> None:

@@ -64,9 +64,10 @@ class Combinations(Operator[Join]):
         """Yield what each pipeline gives."""
         for pipe in pipelines.of(self.writer.clock, self.node):
             node, ordered = self._seen(pipe)
+            ordered = self._filtering(ordered)
             for number, arm in enumerate(pipelines.arms(node), 1):
                 legs = {place: self.of_input(node, ordered, place) for place in ordered.order[1:]}
-                legs[ordered.changed], tested = self._changing(node, ordered.changed)
+                legs[ordered.changed], tested = self._changing(node, ordered)
                 yield pipelines.nested(
                     node,
                     ordered,
@@ -123,10 +124,22 @@ class Combinations(Operator[Join]):
         order = self.writer.form.order(Site(FILTERS, number))
         return filters.arranged(self.node, number, order, conditions)
 
-    def _changing(self, node: Join, place: int) -> tuple[Rows, Sequence[exp.Expr]]:
+    def _filtering(self, pipe: Pipeline) -> Pipeline:
+        """Return a pipeline with what is chosen of its filters."""
+        chosen = filters.filters(self.node)
+        if chosen is None or not chosen.met or self.writer.origin(self.node).units is not None:
+            return pipe
+        site = Site(FILTERS, self.writer.number(self.node))
+        return replace(pipe, filters=site, behind=chosen.behind(self.writer.form.order(site)))
+
+    def _changing(self, node: Join, pipe: Pipeline) -> tuple[Rows, Sequence[exp.Expr]]:
         """Return what begins or ends of an input, and the conditions that it has met."""
-        conditions = _harmless(node.inputs[place], node)
-        rows, left = self.writer.tested_lives(node.inputs[place], self._arranged(conditions))
+        plan = node.inputs[pipe.changed]
+        conditions = [c for c in _harmless(plan, node) if id(c) not in pipe.behind]
+        chosen = filters.filters(self.node)
+        is_filtered = chosen is not None and plan is chosen.input
+        site = pipe.filters if is_filtered else None
+        rows, left = self.writer.tested_lives(plan, self._arranged(conditions), site)
         return rows, () if left else conditions
 
     def of_input(self, node: Join, pipe: Pipeline, place: int) -> Rows:

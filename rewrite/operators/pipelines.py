@@ -22,7 +22,7 @@ said by `join_graph`; where there are several, the order is a point of choice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -34,7 +34,7 @@ from cqlduck.rewrite.plan import (
     orders,
     properties,
 )
-from cqlduck.rewrite.plan.join_graph import join_graph, mask_of, owners, places
+from cqlduck.rewrite.plan.join_graph import join_graph, mask_of, meets_once, owners, places
 from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.plan.raising import can_raise, parts, under_try
 from cqlduck.rewrite.plan.trees import nodes
@@ -65,6 +65,8 @@ class Pipeline:
         implied: By column, what the conditions imply for the other inputs (`time_predicates`).
         site: Where its order is chosen, if there is a choice.
         join: Where caches of the join are chosen, if it may have some.
+        filters: Where the order of its filters is chosen, if inputs are among them.
+        behind: By the id of a condition inputs that are met before it is tested, in order.
     """
 
     changed: int
@@ -74,6 +76,8 @@ class Pipeline:
     implied: Mapping[str, exp.Expr]
     site: Site | None = None
     join: Site | None = None
+    filters: Site | None = None
+    behind: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
 
 def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
@@ -123,29 +127,12 @@ def order(node: Join, first: int) -> Order:
         node: The join.
         first: The place of the input that the pipeline begins with.
     """
-    whose, graph = owners(node), join_graph(node)
+    graph = join_graph(node)
     met = [first]
     while len(met) < graph.count:
         nearest = graph.following(mask_of(met))
-        met.append(min(nearest, key=lambda at: (not _meets_once(node, whose, set(met), at), at)))
+        met.append(min(nearest, key=lambda at: (not meets_once(node, set(met), at), at)))
     return tuple(met)
-
-
-def _meets_once(node: Join, whose: Mapping[str, int], met: set[int], place: int) -> bool:
-    """Return whether each combination so far matches a tuple of an input at most."""
-    shown = set()
-    for predicate in node.predicates:
-        if isinstance(predicate, (exp.EQ, exp.NullSafeEQ)):
-            for side, other in (
-                (predicate.this, predicate.expression),
-                (predicate.expression, predicate.this),
-            ):
-                if isinstance(side, exp.Column) and whose.get(side.name) == place:
-                    read = places(other, whose)
-                    if read and read <= met:
-                        shown.add(side.name)
-    key = properties(node.inputs[place]).key
-    return bool(shown) and key is not None and key <= shown
 
 
 @dataclass(frozen=True)
@@ -279,15 +266,15 @@ def nested(
     for step, place in enumerate(pipe.order[1:], 1):
         met.add(place)
         plan, other = node.inputs[place], f"i{place}"
-        ready = [c for c in waiting if places(c, whose) <= met]
-        waiting = [c for c in waiting if not places(c, whose) <= met]
+        ready, waiting = _ready(pipe, waiting, whose, met)
         ends = not properties(plan).never_expires
         conditions = [preserving_sides(condition, types).copy() for condition in arranged(ready)]
         if ends:
             conditions.append(_before(name, other))
         if has_end:
             conditions.append(_before(other, name))
-        mine = {known.name for known in plan.columns}
+        conditions += _behind(pipe, name, other, ready)
+        own = {known.name for known in plan.columns}
         later = [*waiting, *arm.guarded]
         if place == pipe.order[-1]:
             later = []
@@ -304,9 +291,9 @@ def nested(
         rows = joined(
             {name: rows, other: leg},
             [
-                *(qualified(other if column in mine else name, column) for column in listed),
+                *(qualified(other if column in own else name, column) for column in listed),
                 named(_greatest_enter(pipe, name, other), ENTER),
-                named(_least_leave(ending), LEAVE),
+                named(_least_leave(pipe, ending), LEAVE),
                 named(weight, WEIGHT),
             ],
             conditions,
@@ -336,10 +323,37 @@ def _greatest_enter(pipe: Pipeline, one: str, other: str) -> exp.Expr:
     return enter
 
 
-def _least_leave(tables: Sequence[str]) -> exp.Expr:
-    """Return where the first of some lifetimes ends; without any, never."""
+def _least_leave(pipe: Pipeline, tables: Sequence[str]) -> exp.Expr:
+    """Return where the first of some lifetimes ends, marked with what is chosen of filters.
+
+    Without any it never ends.
+    """
     leaves = [qualified(table, LEAVE) for table in tables]
-    return least(*leaves) if len(leaves) > 1 else leaves[0] if leaves else forever()
+    leave = least(*leaves) if len(leaves) > 1 else leaves[0] if leaves else forever()
+    return leave if pipe.filters is None else orders.mark(leave, pipe.filters)
+
+
+def _ready(
+    pipe: Pipeline, waiting: Iterable[exp.Expr], whose: Mapping[str, int], met: set[int]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Return of conditions those of which all is there that they wait for, and the others."""
+    ready: list[exp.Expr] = []
+    others: list[exp.Expr] = []
+    for condition in waiting:
+        awaited = places(condition, whose) | pipe.behind.get(id(condition), set())
+        (ready if awaited <= met else others).append(condition)
+    return ready, others
+
+
+def _behind(pipe: Pipeline, one: str, other: str, ready: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    """Yield what tests, of combinations of two alone, the conditions that have waited for inputs.
+
+    It reads both sides, so that DuckDB does not test it before they are joined.
+    """
+    held = [condition for at in pipe.behind for condition in ready if id(condition) == at]
+    if held:
+        tested = _guard([_both(one, other)], held)
+        yield tested if pipe.filters is None else orders.mark(tested, pipe.filters)
 
 
 def _both(one: str, other: str) -> exp.Expr:

@@ -14,8 +14,9 @@ from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
-from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
+from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source, orders
 from cqlduck.rewrite.plan.divided import Divided, Origin
+from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import data_type
@@ -224,7 +225,7 @@ class Writer:
         return self.tested_lives(node)[0]
 
     def tested_lives(
-        self, node: Plan, conditions: Sequence[exp.Expr] = ()
+        self, node: Plan, conditions: Sequence[exp.Expr] = (), site: Site | None = None
     ) -> tuple[Rows, Sequence[exp.Expr]]:
         """Return the same, and the conditions that are left to be tested.
 
@@ -235,6 +236,7 @@ class Writer:
         Args:
             node: The node.
             conditions: Some that its tuples have to meet and that cannot fail.
+            site: Where it is chosen which these are.
         """
         if not self.form.staged or self.operator(node).is_at_hand:
             return self.lives(node), conditions
@@ -245,11 +247,10 @@ class Writer:
             # what several read is kept once, for all of them
             tested = tuple(conditions) if self.readers[id(node)] == 1 else ()
             lives = self.lives(node)
-            lives = lives.where(*tested) if tested else lives
+            query = (lives.where(*tested) if tested else lives).query()
             purpose = "what begins or ends"
-            table = self.reusable(
-                node, "lives", lives.query(), purpose, is_stage=True, empty=quiet(node)
-            )
+            query = query if site is None else orders.mark(query, site)
+            table = self.reusable(node, "lives", query, purpose, is_stage=True, empty=quiet(node))
             self._staged[id(node)] = table, tested
         table, tested = self._staged[id(node)]
         left = [condition for condition in conditions if condition not in tested]

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan.nodes import Join
 from cqlduck.rewrite.plan.orders import Order, is_order
+from cqlduck.rewrite.plan.properties import properties
 from cqlduck.rewrite.plan.trees import nodes
 
 BY_EQUALITY, BY_CONDITION, UNLINKED = range(3)
@@ -169,3 +170,28 @@ def owners(node: Join) -> dict[str, int]:
 def places(tree: exp.Expr, whose: Mapping[str, int]) -> set[int]:
     """Return the places of the inputs that an expression reads."""
     return {whose[c.name] for c in nodes(tree, exp.Column) if c.name in whose}
+
+
+def meets_once(node: Join, met: set[int], place: int) -> bool:
+    """Return whether each combination of some inputs matches a tuple of another one at most.
+
+    Equalities give it the values of a key then.
+
+    Args:
+        node: The join.
+        met: The inputs, by place.
+        place: The other one.
+    """
+    whose, shown = owners(node), set()
+    for predicate in node.predicates:
+        if isinstance(predicate, (exp.EQ, exp.NullSafeEQ)):
+            for side, other in (
+                (predicate.this, predicate.expression),
+                (predicate.expression, predicate.this),
+            ):
+                if isinstance(side, exp.Column) and whose.get(side.name) == place:
+                    read = places(other, whose)
+                    if read and read <= met:
+                        shown.add(side.name)
+    key = properties(node.inputs[place]).key
+    return bool(shown) and key is not None and key <= shown

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from sqlglot import exp
+
 from cqlduck.rewrite import explain
 from cqlduck.rewrite.operators import pipelines, search
 from cqlduck.rewrite.operators.accumulating import Accumulating
@@ -35,14 +37,12 @@ from cqlduck.rewrite.plan import (
     StreamScan,
     TimeWindow,
     Trace,
-    guards,
     unique,
 )
-from cqlduck.rewrite.plan.filters import filters, tested
+from cqlduck.rewrite.plan.filters import Filters, filters, is_stateless, matched
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, join_graph
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site, is_order, order_name, order_of
 from cqlduck.rewrite.plan.partial import Link, keys_of
-from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.plan.searches import SEARCH, key_name, key_of
 from cqlduck.rewrite.plan.segments import (
     CACHES,
@@ -222,8 +222,8 @@ def ordered(writer: Writer) -> tuple[Ordered, ...]:
     for node in unique(writer.plan):
         if isinstance(node, (Filter, Join)):
             chosen = filters(node)
-            if chosen and _is_at_hand(tested(node)):
-                names = tuple(part.sql("duckdb") for part in chosen)
+            if chosen is not None and _is_at_hand(chosen.input):
+                names = tuple(_filter_names(chosen))
                 found.append(OrderedFilters(Site(FILTERS, writer.number(node)), names))
         if isinstance(node, Aggregate):
             found += _searches(writer, node)
@@ -244,6 +244,14 @@ def _is_at_hand(node: Plan) -> bool:
     if isinstance(node, TimeWindow):
         return isinstance(_below(node.input), StreamScan)
     return isinstance(node, (StreamScan, RelationScan))
+
+
+def _filter_names(chosen: Filters) -> Iterator[str]:
+    """Yield filters as text: conditions, and then what an input has to match."""
+    yield from (part.sql("duckdb") for part in chosen.conditions)
+    for place, matches in zip(chosen.met, chosen.matches, strict=True):
+        met = matched(chosen.node.children[place])
+        yield f"in {_name(met)}: {exp.and_(*matches).sql('duckdb')}"
 
 
 def _below(node: Plan) -> Plan:
@@ -268,22 +276,9 @@ def _pipelines(writer: Writer, node: Join) -> Iterator[JoinPipeline]:
 def _tree(node: Join, pipe: pipelines.Pipeline, graph: JoinGraph) -> SpanningTree | None:
     """Return the paths from the input that changes; None if the pipeline cannot be profiled."""
     arm, *others = pipelines.arms(node)
-    if others or arm.guarded or not all(map(_is_stateless, node.inputs)):
+    if others or arm.guarded or not all(map(is_stateless, node.inputs)):
         return None
     return graph.tree(pipe.changed)
-
-
-def _is_stateless(plan: Plan) -> bool:
-    """Return whether a probe may read an input: what it has needs no state, and cannot raise."""
-    while isinstance(plan, (Filter, Project, Sample, TimeWindow)):
-        if isinstance(plan, Filter) and guards.may_raise(plan):
-            return False
-        if isinstance(plan, Project):
-            types = {c.name: c.type for c in plan.input.columns}
-            if any(can_raise(expression, types) for expression in plan.expressions):
-                return False
-        plan = plan.input
-    return isinstance(plan, (StreamScan, RelationScan)) and not plan.source.is_query
 
 
 def _names(node: Join) -> tuple[str, ...]:

@@ -37,14 +37,21 @@ from cqlduck.rewrite.plan import (
     TimeWindow,
     unique,
 )
-from cqlduck.rewrite.plan.filters import filters, tested
+from cqlduck.rewrite.plan.filters import Filters, filters, matched
 from cqlduck.rewrite.plan.join_graph import SpanningTree
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.plan.partial import keys_of
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.relalg.elements import lifetime_names, named, number, qualified, temp_table
+from cqlduck.rewrite.relalg.elements import (
+    exists,
+    lifetime_names,
+    named,
+    number,
+    qualified,
+    temp_table,
+)
 from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline, Ordered, OrderedFilters
 
 MASKED_TUPLES = 256
@@ -77,12 +84,15 @@ class FilterProbe:
     Attributes:
         masks: The query of masks, and how many tuples of a sample have each.
         sample: The statement that has a larger sample in a temporary table.
-        alone: For no filter, and then for each, the query of how many tuples of that one pass.
+        alone: For no filter, and then for each condition, the query of how many tuples of that one
+            pass.
+        met: How many filters are inputs of a join.
     """
 
     masks: Query
     sample: Query
     alone: tuple[str, ...]
+    met: int = 0
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,9 @@ def probe(writer: Writer, about: Ordered) -> Probe:
     node = next(n for n in unique(writer.plan) if writer.number(n) == about.site.operator)
     if isinstance(about, OrderedFilters):
         assert isinstance(node, (Filter, Join))
-        return _of_filters(writer, node)
+        chosen = filters(node)
+        assert chosen is not None
+        return _of_filters(writer, chosen)
     assert isinstance(node, Join)
     if isinstance(about, JoinPipeline):
         assert about.tree is not None
@@ -180,16 +192,28 @@ def _sampled(rows: Rows, size: int) -> exp.Select:
 # -- filters --------------------------------------------------------------------------------------
 
 
-def _of_filters(writer: Writer, node: Filter | Join) -> FilterProbe:
-    chosen = filters(node)
-    read = dict.fromkeys(c.name for part in chosen for c in part.find_all(exp.Column))
-    tuples = _coming(writer, tested(node)).project([column(name) for name in read], "sampled")
+def _of_filters(writer: Writer, chosen: Filters) -> FilterProbe:
+    asked = [*chosen.conditions, *(part for matches in chosen.matches for part in matches)]
+    named_in = dict.fromkeys(c.name for part in asked for c in part.find_all(exp.Column))
+    own = {c.name for c in chosen.input.columns}
+    read = [name for name in named_in if name in own]
+    tuples = _coming(writer, chosen.input).project([column(name) for name in read], "sampled")
     alone = exp.select(exp.Count(this=exp.Star())).from_(temp_table(_SAMPLE))
+    of_each = (alone.where(part.copy()).sql("duckdb") for part in chosen.conditions)
+    masked = [*chosen.conditions, *_matched(writer, chosen)]
     return FilterProbe(
-        _query(_masks(chosen, _sampled(tuples, MASKED_TUPLES))),
+        _query(_masks(masked, _sampled(tuples, MASKED_TUPLES))),
         _query(_table(_sampled(tuples, TIMED_TUPLES))),
-        (alone.sql("duckdb"), *(alone.where(part.copy()).sql("duckdb") for part in chosen)),
+        (alone.sql("duckdb"), *of_each),
+        len(chosen.met),
     )
+
+
+def _matched(writer: Writer, chosen: Filters) -> Iterator[exp.Expr]:
+    """Yield whether a tuple matches any of each input that is met."""
+    for place, matches in zip(chosen.met, chosen.matches, strict=True):
+        there = writer.alive(matched(chosen.node.children[place])).subquery("met")
+        yield exists(there, *(part.copy() for part in matches))
 
 
 def _coming(writer: Writer, node: Plan) -> Rows:
