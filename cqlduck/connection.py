@@ -201,17 +201,25 @@ class Connection:
 
         In a child a lock may be held forever by a thread that is not there, so it comes first.
         """
+        own = self._mine()
+        own.refuse_inside()
+        return own
+
+    def _mine(self) -> Engine:
+        """Return the engine, unless it is closed or another process's."""
         own = self._own
         if own.closed or own.database.owner.process != os.getpid():
             own.database.owner.check()
             own.refuse_closed()
-        own.refuse_inside()
         return own
 
     @property
     def engine(self) -> Engine:
         """The engine, for programs that watch its ticks (`engine.on_tick`)."""
-        return self._engine
+        own = self._mine()
+        # who holds its lock may look at it
+        own.refuse_inside(is_call=False)
+        return own
 
     @property
     def streams(self) -> inventory.Inventory[inventory.Stream]:
@@ -349,9 +357,15 @@ class Connection:
         ...     con.sql("FROM airlines").fetchall()
         [('AA', 'American')]
         """
-        with self._open() as engine:
-            is_registered(engine, arguments.name(name), False, "data frame")
-            engine.database.register(name, tables.of_frame(name, data))
+        engine, name = self._engine, arguments.name(name)
+        with engine.opened():
+            is_registered(engine, name, False, "data frame")
+        with engine.database.interrupts.noticed():
+            # it may be the caller's code that reads them
+            table = tables.of_frame(name, data)
+        with engine.opened():
+            is_registered(engine, name, False, "data frame")
+            engine.database.register(name, table)
 
     def unregister(self, name: str) -> None:
         """Take back what `register` did.
@@ -663,11 +677,12 @@ class Connection:
             timeout: How many seconds it may take; by default as many as it takes.
 
         Raises:
-            DatabaseError: It took longer than `timeout`.
+            DatabaseError: It took longer than `timeout`, or is called from a listener: what is not
+                an answer is there as it was before the tick.
             NotSupportedError: The statement changes something.
             ParseError: DuckDB's own word on the query.
         """
-        self._engine.refuse_closed()
+        self._engine.refuse_in_listener("sql()")
         query, parameters = arguments.statements(query), arguments.parameters(parameters)
         if not plain_sql.reads(query):
             raise plain_sql.is_no_read(query)

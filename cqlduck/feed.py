@@ -90,7 +90,7 @@ class Feed:
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
         deferred, meter = engine.database.interrupts.deferred, self._meter.during(what)
         with meter:
-            given = self._read(name, data)
+            given, at = self._read(name, data), ingest.instants_of(at)
             with deferred, engine.changing(), engine.database.part(INGEST):
                 self._count(given)
                 thing = self._as_read(given)

@@ -187,17 +187,21 @@ def _stamp(
         if "_ts" in there:
             return rows, _stamp_column(engine, thing, table, there["_ts"].name)
         return rows, engine.next_raw_time(thing)
-    moments = _moments(at)
-    if moments is None:
+    moments = instants_of(at)
+    if not isinstance(moments, list):
         return rows, raw_time(engine, at)
     raws = _raw_times(engine, thing, moments, table.num_rows)
     return staged.with_times(engine.database, rows, raws)
 
 
-def _moments(at: Any) -> list[Any] | None:
-    """Return the instants that are given for each row, or None if it is one for all."""
+def instants_of(at: Any) -> Any:
+    """Return the instants that are given for each row as a list; what is one for all as it is.
+
+    Raises:
+        DataError: One is none of Python's.
+    """
     if isinstance(at, str) or not hasattr(at, "__len__"):
-        return None
+        return at
     try:
         return at.to_pylist() if hasattr(at, "to_pylist") else list(at)
     except OverflowError as error:
@@ -206,7 +210,7 @@ def _moments(at: Any) -> list[Any] | None:
         ) from error
     except TypeError:
         # a single value of numpy's
-        return None
+        return at
 
 
 def _raw_times(engine: Engine, thing: Input, moments: list[Any], count: int) -> list[RawTime]:

@@ -86,6 +86,8 @@ class Reader:
         is_stream = query.kind == "stream"
         is_large = is_stream or self._is_large(query)
         engine.reading(is_large=is_large, answers=(query,))
+        if engine.is_listening:
+            return self._in_tick(engine.answer_sql(query))
         sql = selects.of_table(engine, query)
         if is_stream and engine.is_lasting(query):
             return engine.results.read(query.changes, sql)
@@ -154,7 +156,7 @@ class Reader:
         self.refuse_before_history(query, since)
         engine.reading()
         sql = selects.of_changes(engine, query, since, until)
-        if not engine.is_lasting(query) or query.frontier is None:
+        if engine.is_listening or not engine.is_lasting(query) or query.frontier is None:
             return self._answer(sql)
         return engine.results.read(query.changes, sql)
 
@@ -279,7 +281,17 @@ class Reader:
         """Return a relation over a copy of what a SELECT over answers and logs gives now."""
         engine = self._engine
         engine.reading()
+        if engine.is_listening:
+            return self._in_tick(sql)
         return copied(engine.database, sql, sees_variables=self._sees_variables)[0]
+
+    def _in_tick(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Return the same for a listener, at the end of a tick that no other connection sees."""
+        database = self._engine.database
+        with database.running(database.connection):
+            found = database.relation(sql)
+            assert found is not None
+            return relation.copied(found)
 
     @contextmanager
     def _until_closed(self) -> Iterator[None]:

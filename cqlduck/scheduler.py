@@ -35,7 +35,7 @@ class Scheduler:
         """Keep what to run."""
         self.engine = engine
         self.work = work
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._scheduler: BackgroundScheduler | None = None
         self._on_error: OnError | None = None
         self._thread: int | None = None
@@ -69,7 +69,8 @@ class Scheduler:
             max_instances=1,
             misfire_grace_time=None,
         )
-        with self._lock:
+        # a signal's handler may stop it
+        with self.engine.database.interrupts.deferred, self._lock:
             if self._scheduler is not None:
                 raise Error("the scheduler runs already", hint="stop() it first")
             self._on_error = on_error

@@ -33,6 +33,9 @@ _OURS = __name__.partition(".")[0]
 def tables_in(engine: Engine, text: str, frame: FrameType) -> dict[str, pa.Table]:
     """Return the variables of a Python frame that `text` names and the database does not know.
 
+    They may be read by the caller's code, which may take its time, wait for other threads, or use
+    the connection: so they are read outside of any change and turn.
+
     Args:
         engine: The engine.
         text: Statements.
@@ -43,12 +46,14 @@ def tables_in(engine: Engine, text: str, frame: FrameType) -> dict[str, pa.Table
         return {}
     with engine.opened():
         known = engine.catalogue
-        return {
-            name: tables.of_frame(name, data)
-            for name, data in found.items()
+        unknown = [
+            name
+            for name in found
             if not (name.lower() in known.inputs or name.lower() in known.queries)
             and engine.database.described(f"FROM {quoted(name)}") is None
-        }
+        ]
+    with engine.database.interrupts.noticed():
+        return {name: tables.of_frame(name, found[name]) for name in unknown}
 
 
 def frames_in(text: str, frame: FrameType) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import logging
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
@@ -160,6 +161,13 @@ def _stopped() -> DatabaseError:
     return DatabaseError(
         "the call was interrupted", hint="uncommitted changes were rolled back; call again"
     )
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """Return whether the handler of a signal has raised an error, by its traceback."""
+    handlers = map(signal.getsignal, DEFERRED_SIGNALS)
+    codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _sending(numbers: list[int]) -> threading.Lock:
@@ -304,7 +312,8 @@ class Interrupts:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._lock = threading.Lock()
+        # the collector runs the caller's code wherever it likes, here too
+        self._lock = threading.RLock()
         self._calls: dict[int, _Call] = {}
         self._asked = 0
         self.deferred: contextlib.AbstractContextManager[_Call] = _Deferred(self)

@@ -75,7 +75,8 @@ class OwnLock:
         """Begin free."""
         self._owner = owner
         self._interrupts = interrupts
-        self._inner = threading.Lock()
+        # the collector runs the caller's code wherever it likes, here too
+        self._inner = threading.RLock()
         self._holder: int | None = None
         self._depth = 0
         self._waiting: deque[_Turn] = deque()
@@ -99,6 +100,11 @@ class OwnLock:
         self._depth -= 1
         if not self._depth:
             self._hand_on()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread has it."""
+        return self._holder == threading.get_ident()
 
     @property
     def is_wanted(self) -> bool:

@@ -43,7 +43,8 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         try:
             database.execute(f"COPY FROM DATABASE {ALIAS} TO {alias}")
         finally:
-            database.execute(f"DETACH {alias}")
+            with database.interrupts.settling:
+                database.execute(f"DETACH {alias}")
         os.replace(hidden, path)
     except (duckdb.Error, DatabaseError, OSError) as error:
         if isinstance(error, DatabaseError) and not machine.is_told(error):

@@ -18,6 +18,7 @@ import pytest
 
 import cqlduck
 from cqlduck.sources.dropzone import BatchWriter
+from cqlduck.state import answers
 
 SCHEMA = (
     "CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t;"
@@ -408,3 +409,253 @@ def test_a_tick_whose_rows_are_committed_returns_though_another_thread_closes(
     with cqlduck.connect(path) as again:
         again.advance(9999)
         assert [(201,)] == again.table("w").fetchall()
+
+
+# -- what Python runs wherever it likes ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("outer", ["append", "tick", "execute"])
+def test_what_python_runs_by_itself_calls_nothing_in_the_middle_of_a_call(
+    name: str, outer: str
+) -> None:
+    """A profiler's callback is called where the collector may call a `__del__`."""
+    done, told = 0, set[str]()
+    with cqlduck.connect() as con:
+        con.execute(SCHEMA + "CREATE RELATION r (x INTEGER); CREATE CONTINUOUS QUERY p AS FROM r;")
+        calls: dict[str, Callable[[], object]] = {
+            "append": lambda: con.append("r", [(done,)], at=done),
+            "tick": lambda: con.tick({"r": [{"x": done, "_ts": done}]}, done),
+            "execute": lambda: con.execute(f"INSERT INTO r VALUES ({done})"),
+        }
+        inside = False
+        for place in range(40, 1500, 97):
+            count = 0
+
+            def profile(frame: object, event: str, argument: object, place: int = place) -> None:
+                nonlocal count, inside
+                count += event == "call"
+                if count < place or inside:
+                    return
+                count, inside = -(1 << 30), True
+                try:
+                    if con.engine.lock.is_mine:
+                        CALLS[name](con)
+                        told.add("done")
+                except cqlduck.DatabaseError as error:
+                    told.add(error.message)
+                finally:
+                    inside = False
+
+            done += 1
+            sys.setprofile(profile)
+            try:
+                calls[outer]()
+            finally:
+                sys.setprofile(None)
+        refused = {one for one in told if "in the middle of another call" in one}
+        assert told == refused != set()
+        con.advance(done)
+        assert [(one,) for one in range(1, done + 1)] == sorted(con.table("p").fetchall())
+        assert wrong(con) == []
+
+
+class Instants:
+    """Instants that do something when they are read."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        self.what = what
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[int]:
+        self.what()
+        return iter([10, 11])
+
+
+def asking(con: cqlduck.Connection) -> pa.RecordBatchReader:
+    """Return batches of which a thread has asked the database before they come."""
+    schema = pa.schema([("k", pa.int64())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        found: list[int] = []
+        other = threading.Thread(target=lambda: found.append(len(con.sql("FROM s").fetchall())))
+        other.start()
+        other.join()
+        yield pa.RecordBatch.from_pydict({"k": found}, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def test_instants_are_read_before_the_call_changes_anything() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        assert 2 == con.append(
+            "s", [(1,), (2,)], at=Instants(lambda: con.append("s", [(9,)], at=9))
+        )
+        con.advance(20)
+        assert [(9, 9, 1), (1, 10, 1), (2, 11, 1)] == con.changes("q").fetchall()
+
+
+def test_frames_are_read_outside_of_turns() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k BIGINT)")
+        con.register("f", asking(con))
+        assert [(0,)] == con.sql("FROM f").fetchall()
+        others: list[threading.Thread] = []
+
+        def ask() -> None:
+            others.append(threading.Thread(target=lambda: con.sql("FROM s").fetchall()))
+            others[0].start()
+            others[0].join()
+
+        con.append("s", [(1,), (2,)], at=Instants(ask))
+        assert len(others) == 1
+
+
+def test_variables_are_read_outside_of_turns() -> None:
+    polars = pytest.importorskip("polars")
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k BIGINT)")
+
+        def asked(value: int) -> int:
+            found: list[int] = []
+            other = threading.Thread(target=lambda: found.append(len(con.sql("FROM s").fetchall())))
+            other.start()
+            other.join()
+            return value + found[0]
+
+        lazy = polars.LazyFrame({"k": [1, 2]}).with_columns(
+            k=polars.col("k").map_elements(asked, return_dtype=polars.Int64)
+        )
+        con.execute("INSERT INTO s FROM lazy")
+        assert [(3,), (4,)] == con.sql("SELECT k FROM lazy ORDER BY k").fetchall()
+        assert lazy is not None
+
+
+@pytest.mark.parametrize("kind", ["relation", "stream"])
+@pytest.mark.parametrize("path", [":memory:", "file"])
+@pytest.mark.parametrize("is_long", [True, False])
+def test_a_listener_reads_the_answer_of_its_tick(
+    kind: str, path: str, is_long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_long:
+        # such logs are read without a copy
+        monkeypatch.setattr(answers, "LONG_LOG_ELEMENTS", 1)
+    with cqlduck.connect(path if path == ":memory:" else tmp_path / "a.duckdb") as con:
+        con.execute("CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t")
+        body = "SELECT k, count(*) AS n FROM s GROUP BY k"
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body if kind == 'relation' else 'FROM s'}")
+        seen: list[tuple[list[Any], ...]] = []
+
+        def listen(report: Any) -> None:
+            arrow = [tuple(row.values()) for row in con.arrow("q").to_pylist()]
+            as_of = con.as_of("q", report.until).fetchall()
+            seen.append((arrow, con.table("q").fetchall(), as_of, con.changes("q").fetchall()))
+            with pytest.raises(cqlduck.DatabaseError, match=r"sql\(\) is called by a listener"):
+                con.sql("FROM q")
+
+        con.engine.on_tick.append(listen)
+        for t in range(1, 4):
+            con.tick({"s": [(1, t)]}, to=t)
+            arrow, table, as_of, changes = seen[-1]
+            assert arrow == table == con.table("q").fetchall()
+            assert as_of == con.as_of("q", t).fetchall()
+            assert changes == con.changes("q").fetchall()
+            assert len(changes) == (t if kind == "stream" else 2 * t - 1)
+
+
+@with_signals
+@pytest.mark.usefixtures("signals")
+@pytest.mark.parametrize("call", ["stop", "close"])
+def test_a_handler_stops_a_scheduler_that_is_being_started(call: str) -> None:
+    script = f"""
+import cqlduck, faulthandler, signal
+faulthandler.dump_traceback_later(60, exit=True)
+con = cqlduck.connect()
+signal.signal(signal.SIGALRM, lambda *_: con.{call}())
+for number in range(150):
+    signal.setitimer(signal.ITIMER_REAL, .0002 + number % 40 * .00005)
+    try:
+        con.start("1 hour")
+        con.stop()
+    except cqlduck.Error as error:
+        assert "closed" in str(error) or "stop() it first" in str(error), error
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    con.stop()
+    if "{call}" == "close":
+        con = cqlduck.connect()
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "done" in done.stdout, done.stderr
+
+
+def test_a_snapshot_that_was_interrupted_hinders_none(tmp_path: Path) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k BIGINT)")
+        hook = Hook(con.interrupt)
+        with con.engine.lock:
+            # hooks are asked for by the lock's holder
+            con.engine.database.trace = con.engine.database.interrupts.guarded(hook)
+        outcomes = []
+        for place in range(1, 30):
+            hook.at(place)
+            try:
+                con.snapshot(tmp_path / "copy.duckdb")
+                outcomes.append("written")
+            except cqlduck.DatabaseError as error:
+                outcomes.append(error.message)
+            if hook.seen < place:
+                break
+        assert {"written", "the call was interrupted"} == set(outcomes)
+        assert outcomes[-1] == "written"
+
+
+def test_who_waits_for_elements_of_a_query_that_is_dropped_is_told() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCHEMA)
+        con.start("1 hour")
+        subscription, told = con.subscribe("q"), queue.Queue[object]()
+
+        def read() -> None:
+            try:
+                told.put(next(subscription, None))
+            except cqlduck.Error as error:
+                told.put(error)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        while reader.is_alive() and not con.engine.changed._waiters:  # type: ignore[attr-defined]
+            time.sleep(0.001)
+        con.execute("DROP CONTINUOUS QUERY q")
+        found = told.get(timeout=60)
+        assert isinstance(found, cqlduck.CatalogError)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there are no alarms")
+def test_what_an_alarm_raises_while_rows_are_read_comes_through() -> None:
+    def late(number: int, frame: object) -> None:
+        raise TimeoutError("too slow")
+
+    def rows() -> Iterator[tuple[int, int]]:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        while True:
+            yield 1, 1
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        with cqlduck.connect() as con:
+            con.execute(SCHEMA)
+            with pytest.raises(TimeoutError, match="too slow"):
+                con.append("s", rows())
+            with pytest.raises(cqlduck.DataError, match="cannot be read: TimeoutError: mine"):
+                con.append("s", _raising(TimeoutError("mine")))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def _raising(error: Exception) -> Iterator[tuple[int, int]]:
+    yield 1, 1
+    raise error

@@ -65,7 +65,7 @@ class Meanwhile:
         try:
             with self.con.engine.lock:
                 self.frontier = self.con.engine.query("q").frontier
-                self.call()
+            self.call()
         except BaseException as error:
             self.errors.append(error)
 
@@ -132,10 +132,11 @@ def test_who_waits_for_its_turn_can_be_interrupted() -> None:
         held: list[bool] = []
 
         def interrupt() -> None:
-            con.interrupt()
-            # the other thread notices, and waits for its turn to let go
-            time.sleep(0.3)
-            held.append(con.engine.lock._holder == threading.get_ident())
+            with con.engine.lock:
+                con.interrupt()
+                # the other thread notices, and waits for its turn to let go
+                time.sleep(0.3)
+                held.append(con.engine.lock.is_mine)
 
         meanwhile = Meanwhile(con, interrupt)
         with pytest.raises(DatabaseError, match="interrupted"):

@@ -17,6 +17,7 @@ import pyarrow as pa
 from cqlduck.data import files, relation, sound, target, values
 from cqlduck.data.target import Frame, Target
 from cqlduck.errors import DataError, Error, first_line
+from cqlduck.state.interrupts import is_of_handler
 
 WANTED = (
     "pass rows (tuples or dicts), a frame, Arrow, a DuckDB relation, or a path to a Parquet, CSV "
@@ -92,6 +93,9 @@ def _named(thing: Target, made: Callable[[], pa.Table], wanted: str) -> pa.Table
     except Error:
         raise
     except Exception as error:
+        if is_of_handler(error):
+            # as where a limit of time is set by an alarm
+            raise
         # the data is somebody else's code: whatever it raises, it could not be read
         raise DataError(
             f"the data for {thing.name} cannot be read: {type(error).__name__}: "

@@ -419,19 +419,28 @@ class Core:
             DatabaseError: It is called from a listener, or as `refuse_inside` says.
         """
         self.refuse_inside()
-        if self._listening == threading.get_ident():
+        if self.is_listening:
             raise DatabaseError(
                 f"{call} is called by a listener, inside of a tick that waits for the listener",
-                hint="a listener may read; note what is to be done, and do it after the call that "
-                "runs ticks, or in another thread",
+                hint="a listener may read answers by table(), arrow(), changes() and as_of(); note "
+                "what else is to be done, and do it after the call, or in another thread",
             )
 
-    def refuse_inside(self) -> None:
+    @property
+    def is_listening(self) -> bool:
+        """Whether a listener runs in this thread, at the end of a tick that is not committed."""
+        return self._listening == threading.get_ident()
+
+    def refuse_inside(self, *, is_call: bool = True) -> None:
         """Refuse a call from inside another one of the same thread, in the middle of which it is.
+
+        Args:
+            is_call: Whether it takes its turn; who holds the lock may look at the engine.
 
         Raises:
             DatabaseError: It is from a user's function, for which a statement waits, from a trace
-                hook, or from the handler of a signal that came into a call.
+                hook, from the handler of a signal that came into a call, or from what Python runs
+                wherever it likes: `__del__`, the callback of a weak reference, a profiler's.
         """
         inside = self.database.interrupts.inside
         if inside is not None:
@@ -439,6 +448,12 @@ class Core:
                 f"{inside} calls the connection, in the middle of a call that it waits for",
                 hint="note there what is to be done, and do it after that call; a handler may also "
                 "raise, or close(): then the call is undone",
+            )
+        if is_call and self.lock.is_mine and not self.is_listening:
+            raise DatabaseError(
+                "the connection is called in the middle of another call of the same thread",
+                hint="as by a __del__, or the callback of a weak reference: note there what is to "
+                "be done, and do it after that call",
             )
         name = self.database.functions.calling() if self.catalogue.functions else None
         if name is not None:

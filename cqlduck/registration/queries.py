@@ -379,3 +379,6 @@ def drop(engine: Engine, statement: Drop) -> None:
         remove_readers(engine, statement, query)
         remove(engine, query)
         drop_unread(engine)
+    with engine.changed:
+        # who waits for its elements waits for nothing
+        engine.changed.notify_all()

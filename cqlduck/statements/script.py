@@ -85,6 +85,9 @@ def run(
     if parameters is not None and len(statements) > 1:
         raise Error("parameters need a single statement", hint="run the statements one by one")
     result: Rows = None
+    with engine.opened():
+        read = _queries_read(engine, statements, text)
+    named = frames(read)
     with engine.database.interrupts.deferred, engine.opened():
         # what is registered anew, or set, finds all where ticks would have brought it
         if behind := engine.behind():
@@ -93,7 +96,6 @@ def run(
                 reader.bring_up(behind)
             else:
                 reader.bring_up_read(text)
-        named = frames(_queries_read(engine, statements, text))
         with readable(engine.database.connection, named), engine.changing():
             engine.reading(everything=True)
             for statement in statements:
