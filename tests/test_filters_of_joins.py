@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 
 import choices
 import pytest
@@ -18,7 +19,7 @@ from cqlduck.rewrite.plan import Join, unique
 from cqlduck.rewrite.plan.filters import filters
 from cqlduck.rewrite.plan.orders import FILTERS, order_name
 from cqlduck.rewrite.statements.ordered import OrderedFilters
-from cqlduck.streamon.points import WRITTEN
+from cqlduck.streamon.points import INTERVALS, STAGES, WRITTEN
 
 RELATIONS = (
     "CREATE RELATION r (k INTEGER PRIMARY KEY, y VARCHAR); CREATE RELATION p (a INTEGER, "
@@ -275,3 +276,55 @@ def test_a_function_is_called_for_what_has_met_the_input_alone(
         assert set(called) == ({7} if order == "2 1" else set(range(100))) or not staged
         assert order != "2 1" or set(called) == {7}
     assert '--   2: in r: "s.k" = "match0"' in con.explain("q")
+
+
+@pytest.mark.parametrize(
+    ("condition", "called"),
+    [("many(s.k) AND few(s.k)", {"few": 200, "many": 2}), ("many(s.k)", {"many": 200})],
+)
+def test_what_is_summed_up_by_interval_is_tested_in_order_ahead_of_inputs(
+    con: cqlduck.Connection, condition: str, called: dict[str, int]
+) -> None:
+    found: Counter[str] = Counter()
+
+    def many(k: int) -> bool:
+        found["many"] += 1
+        return True
+
+    def few(k: int) -> bool:
+        found["few"] += 1
+        return k == 7
+
+    for function in (many, few):
+        con.create_function(
+            function.__name__, function, ["INTEGER"], "BOOLEAN", exception_handling="return_null"
+        )
+    con.execute(
+        "CREATE STREAM s (k INTEGER, v INTEGER, t INTEGER) TIMESTAMP BY t;"
+        "CREATE RELATION r (k INTEGER PRIMARY KEY, w INTEGER);"
+        "CREATE CONTINUOUS QUERY q AS SELECT r.k, count(*) AS n FROM s [RANGE 3], r "
+        f"WHERE {condition} AND s.k = r.k AND s.v > r.w GROUP BY r.k"
+    )
+    choices.force(con, STAGES, INTERVALS)
+    con.pin(FILTERS, "2 1" if len(called) == 1 else "2 1 3")
+    con.append("r", [(7, 3), (8, 3)], at=0)
+    con.advance(0)
+    found.clear()
+    con.tick({"s": [(number % 100, number % 9, 1) for number in range(200)]}, to=1)
+    assert called == found
+    expected = [(7, 2)] if "few" in called else [(7, 2), (8, 1)]
+    assert expected == sorted(con.table("q").fetchall())
+
+
+def test_of_inputs_with_as_many_conditions_the_one_with_a_choice_counts(
+    con: cqlduck.Connection,
+) -> None:
+    con.execute(STREAM + RELATIONS)
+    for source in ("s [RANGE 3], r", "r, s [RANGE 3]"):
+        con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT s.x FROM {source} "
+                    "WHERE s.x ~ 'a' AND r.y ~ 'b' AND s.k = r.k "
+                    "AND s.k IN (SELECT k FROM d)")  # fmt: skip
+        about = con.engine.compiled["q"].ordered
+        (found,) = (one for one in about if isinstance(one, OrderedFilters))
+        assert found.names[0] == "REGEXP_MATCHES(\"s.x\", 'a')"
+        assert len(found.names) == 3

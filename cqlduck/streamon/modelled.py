@@ -214,7 +214,10 @@ class Modelled(DecidingPolicy):
             other = decide(self._switch, mine.median(now))
             if other is not None:
                 return other
-        if not self.is_due:
+        if not self.is_due or (
+            mine.runs(now) < CONFIRMING_TICKS and self.excess(now, facts) is None
+        ):
+            # what ticks with another option are compared with is not known yet
             return None
         self.is_due = False
         statistics = tuple(self.statistics())
@@ -222,7 +225,7 @@ class Modelled(DecidingPolicy):
         found = self._found(now, statistics, mine.median(now), facts)
         if self.is_due:
             return None
-        steady = mine.median(now) if mine.runs(now) >= CONFIRMING_TICKS else None
+        steady = mine.median(now)
         costs = self._costs(now, found, facts)
         if found is None:
             self._repeated = ("", 0)

@@ -35,8 +35,9 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.algebra import Accumulator, N
 from cqlduck.rewrite.physical.bands import ABOVE, COMPLEMENT, Band, Comparison
 from cqlduck.rewrite.physical.writer import Writer
-from cqlduck.rewrite.plan import Aggregate, Column
+from cqlduck.rewrite.plan import Aggregate, Column, Join, filters
 from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
@@ -94,7 +95,21 @@ def _of_all(writer: Writer, band: Band, value: exp.Expr) -> exp.Expr:
 
 def _lives(writer: Writer, band: Band) -> tuple[Rows, Sequence[exp.Expr]]:
     """Return what begins or ends, and the conditions on it that are left to be tested."""
-    return writer.tested_lives(band.join.inputs[band.elements], band.on.own)
+    plan, number = band.join.inputs[band.elements], writer.number(band.join)
+    own = filters.arranged(band.join, number, order(writer, band.join), band.on.own)
+    chosen = filters.filters(band.join)
+    is_filtered = chosen is not None and bool(chosen.met) and plan is chosen.input
+    return writer.tested_lives(plan, own, Site(FILTERS, number) if is_filtered else None)
+
+
+def order(writer: Writer, node: Join) -> Order | None:
+    """Return the order of a join's filters, with conditions ahead of all inputs.
+
+    Elements are summed up before they meet any.
+    """
+    chosen = filters.filters(node)
+    found = writer.form.order(Site(FILTERS, writer.number(node)))
+    return found if chosen is None else chosen.without_inputs(found)
 
 
 def keep_settled(writer: Writer, band: Band, bounds: Rows) -> None:

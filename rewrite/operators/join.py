@@ -30,7 +30,7 @@ from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.join_graph import join_graph
-from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Site
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site
 from cqlduck.rewrite.plan.segments import CACHES, can_have
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
@@ -121,8 +121,11 @@ class Combinations(Operator[Join]):
         if self.writer.origin(self.node).units is not None:
             return list(conditions)
         number = self.writer.number(self.node)
-        order = self.writer.form.order(Site(FILTERS, number))
-        return filters.arranged(self.node, number, order, conditions)
+        return filters.arranged(self.node, number, self._order(), conditions)
+
+    def _order(self) -> Order | None:
+        """Return the order of filters that is chosen."""
+        return self.writer.form.order(Site(FILTERS, self.writer.number(self.node)))
 
     def _filtering(self, pipe: Pipeline) -> Pipeline:
         """Return a pipeline with what is chosen of its filters."""
@@ -130,7 +133,7 @@ class Combinations(Operator[Join]):
         if chosen is None or not chosen.met or self.writer.origin(self.node).units is not None:
             return pipe
         site = Site(FILTERS, self.writer.number(self.node))
-        return replace(pipe, filters=site, behind=chosen.behind(self.writer.form.order(site)))
+        return replace(pipe, filters=site, behind=chosen.behind(self._order()))
 
     def _changing(self, node: Join, pipe: Pipeline) -> tuple[Rows, Sequence[exp.Expr]]:
         """Return what begins or ends of an input, and the conditions that it has met."""
@@ -210,6 +213,10 @@ class Unsettled(Pipelines):
                 met = super().of_input(self.node, pipe, self.band.bounds)
                 intervals.keep_settled(self.writer, self.band, met)
         super().keep()
+
+    def _order(self) -> Order | None:
+        """Return the order that is chosen, with all conditions ahead: bounds are met as a whole."""
+        return intervals.order(self.writer, self.node)
 
     def of_input(self, node: Join, pipe: Pipeline, place: int) -> Rows:
         """Return what a pipeline meets of an input: of settled bounds nothing."""

@@ -91,6 +91,11 @@ class Filters:
             found.append(tuple(of_it))
         return tuple(found)
 
+    def without_inputs(self, order: Order | None) -> Order | None:
+        """Return an order in which no condition waits for an input."""
+        count = len(self.conditions)
+        return None if order is None else tuple(sorted(order, key=lambda at: at >= count))
+
     def ahead(self, order: Order | None) -> list[exp.Expr]:
         """Return the conditions that are tested before any input is met, in order."""
         behind = self.behind(order)
@@ -121,18 +126,21 @@ def filters(node: Filter | Join) -> Filters | None:
         [part for part in costly if names_in([part]) <= {c.name for c in inner.columns}]
         for inner in node.children
     ]
-    place = max(range(len(of_each)), key=lambda at: len(of_each[at]))
-    chosen = of_each[place][:MAX_FILTERS]
-    if not chosen:
+    most = max(map(len, of_each))
+    if not most:
         return None
-    met = _met(node, place)[: MAX_FILTERS - len(chosen)] if isinstance(node, Join) else ()
-    found = Filters(node, place, tuple(chosen), met)
-    return found if len(found) > 1 else None
+    found = [
+        Filters(node, place, tuple(mine[:MAX_FILTERS]), _met(node, place)[: MAX_FILTERS - most])
+        for place, mine in enumerate(of_each)
+        if len(mine) == most
+    ]
+    chosen = max(found, key=len)
+    return chosen if len(chosen) > 1 else None
 
 
-def _met(node: Join, place: int) -> tuple[int, ...]:
+def _met(node: Filter | Join, place: int) -> tuple[int, ...]:
     """Return the inputs of a join that tuples of one meet once at most, and that can be probed."""
-    if guards.may_raise(node):
+    if not isinstance(node, Join) or guards.may_raise(node):
         return ()
     return tuple(
         other
