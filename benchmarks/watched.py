@@ -1,6 +1,6 @@
 """Access logs of watched hosts: a costly condition before the lookup, or behind it.
 
-    python benchmarks/watched.py [--ticks 40] [--lines 10000] [--write]
+    python benchmarks/watched.py [--ticks 150] [--lines 10000] [--write]
 
 A query counts lines of hosts in a watchlist, `condition AND host IN (SELECT host FROM watchlist)`.
 The condition is a classifier in Python, which most lines pass, or a regular expression that half of
@@ -142,7 +142,7 @@ def table(rows: Sequence[Row]) -> str:
 def main() -> None:
     """Run, and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--ticks", type=int, default=40, help="ticks of each run (default 40)")
+    parser.add_argument("--ticks", type=int, default=150, help="ticks of each run (default 150)")
     parser.add_argument("--lines", type=int, default=10_000, help="lines a tick (default 10,000)")
     parser.add_argument("--write", action="store_true", help="write a section of ADAPTIVITY.md")
     given = parser.parse_args()
