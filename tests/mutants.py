@@ -1243,6 +1243,19 @@ MUTANTS: tuple[Mutant, ...] = (
          ADAPTIVITY + "the_log_of_observations_is_thinned"),
     ),
     *_of(
+        "cqlduck/streamon/modelled.py",
+        ("an order runs before it is known what ticks take without",
+         "mine.runs(now) < CONFIRMING_TICKS and self.excess(now, facts) is None", "False",
+         FILTERS + "an_order_waits_for_what_it_is_to_be_compared_with"),
+    ),
+    *_of(
+        "rewrite/operators/intervals.py",
+        ("what is summed up by interval is tested in the order of the text",
+         "filters.arranged(band.join, number, order(writer, band.join), band.on.own)",
+         "band.on.own",
+         MET + "what_is_summed_up_by_interval_is_tested_in_order_ahead_of_inputs"),
+    ),
+    *_of(
         "cqlduck/streamon/filters.py",
         ("an order runs however little it saves",
          "if after == before or (taken is not None and saved < LEAST_GAIN * taken):",
