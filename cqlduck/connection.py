@@ -263,7 +263,7 @@ class Connection:
         """Return what is there, for a notebook."""
         if self._own.database.owner.is_other:
             return f"<p>{html.escape(repr(self))}</p>"
-        with self._own.lock:
+        with self._own.still():
             parts = [f"<p>{html.escape(inventory.summary(self._own))}</p>"]
             if not self._own.closed:
                 for things in (self.streams, self.relations, self.queries):

@@ -365,7 +365,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine/core.py",
         ("a call comes in the middle of another one of its thread",
-         "if is_call and self.lock.is_mine and not self.is_listening:", "if False:",
+         "if is_call and self.lock.is_mine and not is_let_in:", "if False:",
          INSIDE + "what_python_runs_by_itself_calls_nothing_in_the_middle_of_a_call"),
     ),
     *_of(

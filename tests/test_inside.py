@@ -659,3 +659,17 @@ def test_what_an_alarm_raises_while_rows_are_read_comes_through() -> None:
 def _raising(error: Exception) -> Iterator[tuple[int, int]]:
     yield 1, 1
     raise error
+
+
+def test_several_calls_may_be_made_while_the_engine_is_held_still() -> None:
+    with cqlduck.connect() as con:
+        con.execute(SCHEMA)
+        con.append("s", ROWS)
+        assert "q" in con._repr_html_()
+        with con.engine.still():
+            con.advance(5)
+            first = answer(con)
+            assert first == answer(con)
+        with con.engine.lock, pytest.raises(cqlduck.DatabaseError, match="in the middle of"):
+            con.advance(9)
+        assert con.advance(9) == 9

@@ -129,6 +129,8 @@ class Core:
     """Whether the catalogue is to be read again, because a change was undone that had read it."""
     _listening: int | None = None
     """The thread in which a listener runs, if one does."""
+    _still: int | None = None
+    """The thread that holds the engine still for several calls, if one does."""
     failed: list[Error] = field(default_factory=list)
     """What is still to be told of queries that failed, and of ticks that had no room."""
     pending: dict[str, tuple[int, int | None]] = field(default_factory=dict)
@@ -162,6 +164,16 @@ class Core:
         with self.database.interrupts.deferred, self.lock:
             self._make_usable()
             yield
+
+    @contextlib.contextmanager
+    def still(self) -> Iterator[None]:
+        """Hold the engine still for several calls of this thread: no tick comes between them."""
+        with self.lock:
+            before, self._still = self._still, threading.get_ident()
+            try:
+                yield
+            finally:
+                self._still = before
 
     def give_way(self) -> bool:
         """Let threads that wait for the engine have it between two ticks of a call.
@@ -449,7 +461,8 @@ class Core:
                 hint="note there what is to be done, and do it after that call; a handler may also "
                 "raise, or close(): then the call is undone",
             )
-        if is_call and self.lock.is_mine and not self.is_listening:
+        is_let_in = self.is_listening or self._still == threading.get_ident()
+        if is_call and self.lock.is_mine and not is_let_in:
             raise DatabaseError(
                 "the connection is called in the middle of another call of the same thread",
                 hint="as by a __del__, or the callback of a weak reference: note there what is to "

@@ -102,7 +102,7 @@ class Pages:
 
     def _overview(self) -> dict[str, object]:
         # no tick between two of the tables
-        with self._con.engine.opened():
+        with self._con.engine.still():
             tables = {name: lookups.table(self._con, sql) for name, sql in lookups.OVERVIEW.items()}
             ticks = lookups.table(self._con, lookups.TICKS)
         bars, stopped = pictures.ticks(ticks.records), lookups.stopped_below(self._con)
