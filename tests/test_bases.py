@@ -233,7 +233,7 @@ def test_a_base_that_an_earlier_build_left_goes_with_the_opening(
 
 
 def undone(con: cqlduck.Connection, statement: str) -> None:
-    with con.engine.changing():
+    with con.engine.still(), con.engine.changing():
         con.execute(statement)
         raise RuntimeError
 

@@ -143,7 +143,7 @@ def test_statements_of_a_change_that_was_undone_are_stored_by_the_next(path: Pat
         con.engine.compiled["sums"].steps.stored.clear()
         con.engine.database.execute("DELETE FROM cql_state.statements WHERE query = 'sums'")
         con.append("s", [(1, 1.0)], at=7)
-        with pytest.raises(ZeroDivisionError), con.engine.changing():
+        with pytest.raises(ZeroDivisionError), con.engine.still(), con.engine.changing():
             print(con.advance(8), 1 // 0)
         assert [] == con.sql("FROM cql_state.statements WHERE query = 'sums'").fetchall()
         con.advance(8)
