@@ -265,6 +265,16 @@ def first_line(error: BaseException) -> str:
     return raised_by_function(lines[0]) or lines[0]
 
 
+def kind_of(value: object) -> str:
+    """Return what a value of Python's is, with its article, for messages.
+
+    >>> kind_of(3), kind_of("three")
+    ('an int', 'a str')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra, for hints.
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cqlduck import ingest, moments
 from cqlduck.engine import Engine
-from cqlduck.errors import DataError, warn
+from cqlduck.errors import DataError, kind_of, warn
 from cqlduck.meter import Meter
 from cqlduck.reader import Reader
 from cqlduck.rewrite.text.time import Instant
@@ -200,7 +200,7 @@ class Feed:
         what = "advance" if to is None else f"advance to {to}"
         if not isinstance(rows, Mapping):
             raise DataError(
-                f"the rows of a tick are a mapping, not a {type(rows).__name__}",
+                f"the rows of a tick are a mapping, not {kind_of(rows)}",
                 hint='from the name of each input to its data, as in {"s": rows}',
             )
         # once, because a tick in which a query fails takes them in a second time

@@ -426,7 +426,7 @@ def test_a_batch_without_rows_is_a_heartbeat(tmp_path: Path) -> None:
         (pa.table({"_ts": pa.array([2**63], pa.uint64())}), None, "cannot be written: 'm"),
         (pa.table({"k": [1], "K": [1], "_ts": [1]}), None, "written: 'schema' has a column twice"),
         ([(1, 2)], None, "a batch cannot be made of a list"),
-        (7, None, "a batch cannot be made of a int"),
+        (7, None, "a batch cannot be made of an int"),
     ],
 )
 def test_data_that_is_no_batch(tmp_path: Path, data: Any, heartbeat: Any, message: str) -> None:

@@ -27,7 +27,7 @@ import pyarrow as pa
 from cqlduck.data import relation, values
 from cqlduck.data.place import scratch
 from cqlduck.data.target import Target
-from cqlduck.errors import DataError, first_line
+from cqlduck.errors import DataError, first_line, kind_of
 from cqlduck.state.connection import literal, quoted
 
 _KINDS = {
@@ -55,8 +55,7 @@ def read(thing: Target, path: str | os.PathLike[str]) -> pa.Table:
     kind = _KINDS.get(os.path.splitext(bare)[1].lower())
     if kind is None:
         raise DataError(
-            f"cannot append a {type(path).__name__} to {thing.name}: {name!r} is no path to a file "
-            "of rows",
+            f"cannot append {kind_of(path)} to {thing.name}: {name!r} is no path to a file of rows",
             hint=f"files end in {', '.join(_KINDS)}, also with {' or '.join(_PACKED)} after it",
         )
     try:

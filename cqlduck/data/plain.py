@@ -9,6 +9,8 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any
 
+from cqlduck.errors import kind_of
+
 TEXTS = (Decimal, uuid.UUID)
 """Types of which a text stands for a value."""
 
@@ -83,7 +85,7 @@ def _of_numpy(value: Any) -> Any:
         return found
     found = value.item() if hasattr(value, "item") else value
     if type(found).__module__.startswith("numpy"):
-        raise ValueError(f"a {kind} is no value of DuckDB's")
+        raise ValueError(f"{kind_of(value)} is no value of DuckDB's")
     return plain(found)
 
 
@@ -118,7 +120,7 @@ def _of_pandas(value: Any) -> Any:
         return value.to_pytimedelta()
     if hasattr(value, "tolist"):
         return plain(value.tolist())
-    raise ValueError(f"a {kind} is no value of DuckDB's")
+    raise ValueError(f"{kind_of(value)} is no value of DuckDB's")
 
 
 def shown(value: Any) -> str:
@@ -126,5 +128,5 @@ def shown(value: Any) -> str:
     try:
         text = repr(value)
     except Exception:  # whatever it is, it is not ours
-        text = f"a {type(value).__name__}"
+        text = kind_of(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cqlduck.data import files, relation, sound, target, values
 from cqlduck.data.target import Frame, Target
-from cqlduck.errors import DataError, Error, first_line
+from cqlduck.errors import DataError, Error, first_line, kind_of
 from cqlduck.state.interrupts import is_of_handler
 
 WANTED = (
@@ -107,10 +107,10 @@ def _named(thing: Target, made: Callable[[], pa.Table], wanted: str) -> pa.Table
 
 
 def _no_table(thing: Target, data: Any) -> DataError:
-    kind = type(data).__name__
+    kind = kind_of(data)
     if isinstance(thing, Frame):
-        return DataError(f"{thing.name} is a {kind}, not a table", hint=FRAMES)
-    return DataError(f"cannot append a {kind} to {thing.name}", hint=WANTED)
+        return DataError(f"{thing.name} is {kind}, not a table", hint=FRAMES)
+    return DataError(f"cannot append {kind} to {thing.name}", hint=WANTED)
 
 
 def _refuse_doubles(thing: Target, names: Sequence[str]) -> None:
@@ -247,7 +247,7 @@ def _of_any(thing: Target, name: str, column: Any) -> values.Column:
         return _of_array(thing, name, column)
     if isinstance(column, (str, bytes, Mapping)):
         raise DataError(
-            f"{name} of {thing.name} is a {type(column).__name__}, not a column",
+            f"{name} of {thing.name} is {kind_of(column)}, not a column",
             hint="a mapping of columns has a list or an array for each name",
             field=name,
         )
@@ -285,7 +285,7 @@ def _of_rows(thing: Target, rows: list[Any]) -> pa.Table:
 def _mapping(thing: Target, place: int, row: Any) -> Mapping[str, Any]:
     if not isinstance(row, Mapping):
         raise DataError(
-            f"row {place} for {thing.name} is a {type(row).__name__}, and those before are dicts",
+            f"row {place} for {thing.name} is {kind_of(row)}, and those before are dicts",
             hint="rows are all dicts, or all tuples or lists",
             row=place,
         )
@@ -302,7 +302,7 @@ def _mapping(thing: Target, place: int, row: Any) -> Mapping[str, Any]:
 def _check(thing: Target, place: int, row: Any) -> None:
     if not isinstance(row, (tuple, list)):
         raise DataError(
-            f"row {place} for {thing.name} is a {type(row).__name__}",
+            f"row {place} for {thing.name} is {kind_of(row)}",
             hint="rows are tuples, lists or dicts",
             row=place,
         )

@@ -50,12 +50,16 @@ class Statistics:
         warm: The options that have run: what they run first is parsed then, and does not count.
         avoidable: Of the last ticks the share of their time that another option may save at most.
         idle: Of the last ticks the share of their time that pipelines took which found nothing.
+        recorded: How many ticks were recorded.
+        last: The option of the last one.
     """
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
     avoidable: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
     idle: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
+    recorded: int = 0
+    last: str | None = None
 
     def runs(self, option: str) -> int:
         """Return how many of the last ticks with an option count."""
@@ -88,6 +92,8 @@ class Statistics:
         if option in self.warm and idle is not None:
             self.idle.append(idle / max(seconds, 1e-9))
         self.warm.add(option)
+        self.recorded += 1
+        self.last = option
 
     def _is_slow(self, option: str, seconds: float) -> bool:
         others = [m for other in self.seconds if other != option for m in [self.median(other)] if m]

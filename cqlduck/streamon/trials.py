@@ -1,28 +1,63 @@
 """The policy for points whose cost has no model: trials, after which the faster option stands.
 
-The cost is measured by the clock. The options run in turn, each `TRIALS` times after a first run
-that does not count, because it parses; the one with the least median is selected. If one option is
-clearly slower after one trial, or in its first run by more than parsing can account for, it is not
-measured again. The others are tried again from time to time, less often as long as nothing changes,
-and only within the budget: so the choice stays right while the state grows.
+The cost is measured by the clock. What a tick takes grows with the state, and changes with the
+machine, so what an option took some time ago says little: a trial is compared with the ticks just
+before it, which ran the option that stands. What is kept of it is the logarithm of the ratio.
+
+    q = log(seconds of the trial / median of the last ticks before it)
+
+Each option is tried `TRIALS` times after a first run that does not count, because it parses. It
+takes the place of the one that stands if the median of its q, and `DOUBT` times the error of that,
+are below zero. If it is clearly slower, then or after one trial, or in its first run by more than
+parsing can account for, it is tried again ever less often. If nothing is clear, it is tried again
+soon: options between which nothing can be told cost little to try. If what stands comes to take
+longer, or a trial contradicts those before, the next trials come at once. All of that within the
+budget: so the choice stays right while the state grows.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.profiler import MEASURED_TICKS, SLOW_RATIO, Statistics
 
 TRIALS = MEASURED_TICKS
-"""How often each option is tried: as many ticks say what it takes."""
+"""How often each option is tried before anything is decided."""
+
+REMEMBERED_TRIALS = 64
+"""How many of the last trials of an option count."""
+
+DOUBT = 2.5
+"""How many times its error the median of trials has to be away from zero to count."""
+
+LEAST_SPREAD = 0.02
+"""How much trials are taken to spread at least: a few may agree by chance."""
+
+CONTRADICTING = 4.0
+"""How many times their spread a trial is away from those before if these are of another time."""
+
+LEAST_GAIN = 0.01
+"""Which part of a tick an option has to save to be worth a switch."""
 
 DECISIVE_RATIO = SLOW_RATIO / 2
 """How many times longer the one takes than the other when a trial is enough."""
 
-FIRST_LOOK, LAST_LOOK = 32, 1024
-"""After how many ticks another option is tried again, at first and at last."""
+RISEN = 1.5
+"""By which factor ticks have to take longer than at the last trial for the next one to be due."""
+
+UNDECIDED_LOOK, FIRST_LOOK, LAST_LOOK = 4, 32, 1024
+"""After how many ticks an option is tried again: while nothing is clear, then at first, at last."""
+
+LEAST_SECONDS = 1e-9
+"""What a tick takes at least, so that there is a logarithm."""
+
+_SPREAD_OF_DEVIATION, _ERROR_OF_MEDIAN = 1.4826, 1.2533
+"""Of a normal distribution: its spread over the median deviation, the error of its median."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +84,99 @@ class Proposal:
 
 
 @dataclass
+class Tried:
+    """What the trials of an option have found, compared with the option that stands.
+
+    Attributes:
+        ratios: q of the last trials.
+        left: After how many ticks it is tried again.
+        interval: How many these were.
+    """
+
+    ratios: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
+    left: int = FIRST_LOOK
+    interval: int = FIRST_LOOK
+
+    @property
+    def middle(self) -> float:
+        """The median of q, 0 before the first trial."""
+        return statistics.median(self.ratios) if self.ratios else 0.0
+
+    @property
+    def spread(self) -> float:
+        """How much q spreads, as a standard deviation."""
+        middle = self.middle
+        deviation = statistics.median(abs(one - middle) for one in self.ratios)
+        return max(_SPREAD_OF_DEVIATION * deviation, LEAST_SPREAD)
+
+    @property
+    def doubt(self) -> float:
+        """How far from `middle` the option may be."""
+        return DOUBT * _ERROR_OF_MEDIAN * self.spread / math.sqrt(len(self.ratios))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were enough trials for anything to be decided."""
+        if not self.ratios:
+            return False
+        return len(self.ratios) >= TRIALS or self.middle >= math.log(DECISIVE_RATIO)
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether the option is to take the place of the one that stands."""
+        if len(self.ratios) < TRIALS:
+            return False
+        return self.middle + self.doubt < math.log(1 - LEAST_GAIN)
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it is clear that the option that stands is better."""
+        if len(self.ratios) < TRIALS:
+            return self.is_known
+        return self.middle - self.doubt > 0
+
+    def note(self, ratio: float) -> None:
+        """Take note of a trial; if it contradicts those before, they do not count any more."""
+        if self.is_slower and ratio < min(
+            math.log(1 - LEAST_GAIN), self.middle - CONTRADICTING * self.spread
+        ):
+            self.ratios.clear()
+        was_known = self.is_known
+        self.ratios.append(ratio)
+        if self.is_known and not was_known:
+            self.left = self.interval = FIRST_LOOK
+
+    def shifted(self, by: float) -> Tried:
+        """Return it compared with another option, that has so large a q."""
+        found = Tried()
+        found.ratios.extend(one - by for one in self.ratios)
+        return found
+
+    def wait(self) -> None:
+        """Have the next trial come soon if nothing is clear yet, else ever later."""
+        if self.is_slower or len(self.ratios) >= REMEMBERED_TRIALS:
+            self.interval = min(2 * self.interval, LAST_LOOK)
+        else:
+            self.interval = UNDECIDED_LOOK
+        self.left = self.interval
+
+
+@dataclass
 class Trials:
     """The trials of a point.
 
     Attributes:
         options: The options.
         budget: What looking again may cost.
-        kept: The option that was found to be the fastest, or None.
-        left: After how many ticks another is looked at.
-        interval: How many these were.
-        turn: Which of the others is next.
     """
 
     options: Sequence[str]
     budget: Budget
-    kept: str | None = None
-    left: int = FIRST_LOOK
-    interval: int = FIRST_LOOK
-    turn: int = 0
+    _now: str | None = None
+    _last: deque[float] = field(default_factory=lambda: deque(maxlen=MEASURED_TICKS))
+    _tried: dict[str, Tried] = field(default_factory=dict)
+    _seen: int = 0
+    _looked_at: float = math.inf
 
     def propose(self, now: str, known: Statistics) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None.
@@ -75,49 +185,92 @@ class Trials:
             now: The option that stands.
             known: What is known of the options.
         """
-        if not known.runs(now):
+        if now != self._now:
+            self._turn_to(now, known)
+        is_trial_over = self._learn(now, known)
+        if not self._last:
             return None
-        wanting = self._wanting(known)
-        if wanting is not None:
-            return None if wanting == now else Proposal(wanting, is_trial=True)
-        seconds = {option: known.median(option) or 0.0 for option in self.options}
-        best = min(self.options, key=lambda option: (seconds[option], option != now))
-        if best != self.kept or best != now:
-            self.kept, self.interval, self.left = best, FIRST_LOOK, FIRST_LOOK
-            return Proposal(best, False, _compared(best, seconds), seconds[now], seconds[best])
-        return self._look(best, seconds)
+        for tried in self._tried.values():
+            tried.left -= 1
+        better = min(self._tried, key=lambda option: self._tried[option].middle)
+        if self._tried[better].is_faster:
+            seconds = {option: self._expected(option) for option in self.options}
+            reason = _compared(better, seconds)
+            return Proposal(better, False, reason, seconds[now], seconds[better])
+        if is_trial_over:
+            # the next one is compared with the tick that comes now
+            return None
+        unknown = [option for option, tried in self._tried.items() if not tried.is_known]
+        if unknown:
+            return Proposal(min(unknown, key=lambda o: len(self._tried[o].ratios)), is_trial=True)
+        return self._look(known)
 
-    def _wanting(self, known: Statistics) -> str | None:
-        """Return the option of which too little is known, or None."""
-        unknown = [option for option in self.options if not known.runs(option)]
-        if not unknown:
-            least = min(known.median(option) or 0.0 for option in self.options)
-            most = DECISIVE_RATIO * max(least, 1e-9)
-            near = [option for option in self.options if (known.median(option) or 0.0) < most]
-            if len(near) < 2:
-                return None
-            unknown = [option for option in near if known.runs(option) < TRIALS]
-        if not unknown:
-            return None
-        # another one first: the default has run already
-        order = {option: place for place, option in enumerate(reversed(self.options))}
-        return min(unknown, key=lambda o: (known.runs(o) + (o in known.warm), order[o]))
+    def _learn(self, now: str, known: Statistics) -> bool:
+        """Take note of the tick that ran, if one did; return whether it was a trial that counts."""
+        if known.recorded == self._seen:
+            return False
+        self._seen, option = known.recorded, known.last
+        if option is None or option not in self.options or not known.runs(option):
+            return False
+        seconds = known.seconds[option][-1]
+        if option == now:
+            self._last.append(seconds)
+            return False
+        if self._last:
+            self._tried[option].note(math.log(max(seconds, LEAST_SECONDS) / self._seconds))
+            self._looked_at = self._seconds
+        return bool(self._last)
 
-    def _look(self, best: str, seconds: dict[str, float]) -> Proposal | None:
-        """Return a trial of another option, if it is time for one and the budget affords it."""
-        self.left -= 1
-        if self.left > 0:
-            return None
-        others = [option for option in self.options if option != best]
-        other = others[self.turn % len(others)]
-        longer = max(seconds[other] - seconds[best], 0.0)
-        if not self.budget.affords(longer):
+    def _turn_to(self, now: str, known: Statistics) -> None:
+        """Compare what was tried with another option, which stands from now on."""
+        before, mine = self._now, self._tried.get(now, Tried())
+        others = [option for option in reversed(self.options) if option != now]
+        self._now = now
+        if before is not None and mine.ratios and self._last:
+            seconds = self._seconds * math.exp(mine.middle)
+            back = Tried()
+            back.ratios.extend(-one for one in mine.ratios)
+            self._tried = {
+                option: back if option == before else self._tried[option].shifted(mine.middle)
+                for option in others
+            }
+            self._last = deque([seconds], maxlen=MEASURED_TICKS)
+            self._looked_at = seconds
+            return
+        self._tried, self._looked_at = {option: Tried() for option in others}, math.inf
+        self._last.clear()
+        stood = known.median(now)
+        if known.recorded == 0 and stood:
+            # it was stored when the option was chosen
+            self._last.append(stood)
+            for option, tried in self._tried.items():
+                ratio = math.log(max(known.median(option) or 0.0, LEAST_SECONDS) / self._seconds)
+                tried.ratios.extend([ratio] * known.runs(option))
+
+    @property
+    def _seconds(self) -> float:
+        """What a tick takes with the option that stands."""
+        return max(statistics.median(self._last), LEAST_SECONDS)
+
+    def _expected(self, option: str) -> float:
+        """Return what a tick is expected to take with an option."""
+        tried = self._tried.get(option)
+        return self._seconds * (1.0 if tried is None else math.exp(tried.middle))
+
+    def _look(self, known: Statistics) -> Proposal | None:
+        """Return another trial of an option, if it is time for one and the budget affords it."""
+        has_risen = self._seconds > RISEN * self._looked_at
+        option = min(self._tried, key=lambda one: self._tried[one].left)
+        tried = self._tried[option]
+        # if the one that stands has become slower, the other one need not have
+        expected = min(self._expected(option), known.median(option) or math.inf)
+        longer = max(expected - self._seconds, 0.0)
+        if (tried.left > 0 and not has_risen) or not self.budget.affords(longer):
             return None
         self.budget.looking += longer
-        self.turn += 1
-        self.interval = min(2 * self.interval, LAST_LOOK)
-        self.left = self.interval
-        return Proposal(other, is_trial=True)
+        self._looked_at = self._seconds
+        tried.wait()
+        return Proposal(option, is_trial=True)
 
 
 def _compared(best: str, seconds: dict[str, float]) -> str:

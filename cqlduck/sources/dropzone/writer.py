@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cqlduck.errors import DropZoneError
+from cqlduck.errors import DropZoneError, kind_of
 from cqlduck.sources import checksums
 from cqlduck.sources.dropzone.arrow import Extent, extent, schema_names
 from cqlduck.sources.dropzone.batches import batch_folder, is_there
@@ -207,7 +207,7 @@ def _table(data: Any) -> pa.Table:
         return pa.table({} if data is None else data)
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         raise DropZoneError(
-            f"a batch cannot be made of a {type(data).__name__}: {str(error).splitlines()[0]}",
+            f"a batch cannot be made of {kind_of(data)}: {str(error).splitlines()[0]}",
             hint="pass an Arrow table, or a frame or relation that exports one, such as "
             "pa.Table.from_pylist(rows)",
         ) from error

@@ -1,0 +1,306 @@
+"""Does adapting cost anything once nothing changes? Adaptive beside the best plan that stays.
+
+    python benchmarks/steady.py [--only "w2 a,tpch q3"] [--settle 300] [--ticks 20] [--pairs 60]
+        [--write]
+
+Two databases in memory take the same ticks of a workload (`steady_workloads.py`): one adapts, as
+cqlduck does by default, the other one does not. First both run some ticks, in which windows fill
+and choices settle. Then each option of each point of choice is pinned alone in the other database
+for some ticks, and the fastest, or the default if none is faster, is the **best single plan**. That
+one is pinned, and both run in turn, in blocks of ten ticks; the ratio of a pair is the time of the
+best single plan over that of adaptive. Shown are the geometric mean of the pairs, and the interval
+in which it lies with 95 % by the bootstrap. At the end the answers are compared.
+
+The best of many medians is partly luck, so a mean somewhat above 1 says no more than one of 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import steady_workloads
+from joins import write
+from rich.console import Console
+from rich.progress import track
+from steady_workloads import Steady, Taken
+
+import cqlduck
+from cqlduck.rewrite.plan.orders import ORDER, order_name
+from cqlduck.rewrite.plan.segments import CACHES, Cached, caching_text
+from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline
+
+BLOCK = 10
+"""How many ticks of one database run before those of the other one."""
+
+TURNED = 2
+"""How many ticks run after another option is pinned before it is timed."""
+
+HOPELESS = 4.0
+"""An option that takes so many times as long as the default one is given up."""
+
+RESAMPLED = 10_000
+
+Pin = tuple[str, str, str | None]
+"""A point, its option and its owner."""
+
+
+@dataclass
+class Run:
+    """A database and what its ticks took.
+
+    Attributes:
+        con: The connection.
+        seconds: What each tick took.
+    """
+
+    con: cqlduck.Connection
+    seconds: list[float] = field(default_factory=list)
+
+    def tick(self, taken: Taken) -> float:
+        """Run a tick; return what it took."""
+        started = time.perf_counter()
+        taken(self.con)
+        self.seconds.append(time.perf_counter() - started)
+        return self.seconds[-1]
+
+
+def pins(con: cqlduck.Connection) -> list[Pin]:
+    """Return each option of each point, but for those that run by default."""
+    found: dict[Pin, None] = {}
+    points = con.sql("SELECT point, owner, option, options FROM cql.points ORDER BY ALL").fetchall()
+    for point, owner, option, options in points:
+        found |= dict.fromkeys((point, other, owner) for other in options if other != option)
+    for query, compiled in con.engine.compiled.items():
+        for about in compiled.ordered:
+            if isinstance(about, JoinPipeline):
+                others = itertools.permutations(about.default[1:])
+                orders = ((about.default[0], *rest) for rest in others)
+                listed = (order_name(o) for o in orders if o != about.default and about.allows(o))
+                found |= dict.fromkeys((ORDER, each, query) for each in listed)
+            if isinstance(about, JoinCaches):
+                each_alone = (caching_text((Cached(segment),)) for segment in about.segments)
+                found |= dict.fromkeys((CACHES, each, query) for each in each_alone)
+    return list(found)
+
+
+def pinned(con: cqlduck.Connection, pin: Pin | None, *, away: bool = False) -> None:
+    """Pin an option, or take the pin away; nothing stands for the default plan."""
+    if pin is not None:
+        point, option, owner = pin
+        con.pin(point, None if away else option, owner)
+
+
+class Rivals:
+    """The database that adapts and the one that does not, over the same ticks.
+
+    Args:
+        work: The workload.
+        stack: Closes them.
+    """
+
+    def __init__(self, work: Steady, stack: contextlib.ExitStack) -> None:
+        """Open both."""
+        self.work = work
+        self.adaptive = Run(stack.enter_context(work.opened()))
+        self.single = Run(stack.enter_context(work.opened()))
+        self.single.con.execute(
+            "UPDATE cql.properties SET value = 'false' WHERE name = 'adaptive' AND owner IS NULL"
+        )
+        self._numbers: Iterator[int] = itertools.count()
+
+    def drawn(self, count: int) -> list[Taken]:
+        """Return what comes in the next ticks."""
+        return [self.work.tick(next(self._numbers)) for _ in range(count)]
+
+    def together(self, count: int, what: str) -> None:
+        """Run ticks in both."""
+        for _ in track(range(count), what, transient=True, disable=not sys.stderr.isatty()):
+            (taken,) = self.drawn(1)
+            for run in (self.adaptive, self.single):
+                run.tick(taken)
+
+    def timed(self, pin: Pin | None, ticks: int, most: float) -> list[float]:
+        """Return what ticks take with an option, up to the first that takes more than the most."""
+        pinned(self.single.con, pin)
+        found: list[float] = []
+        for number, taken in enumerate(self.drawn(TURNED + ticks)):
+            self.adaptive.tick(taken)
+            took = self.single.tick(taken)
+            if number >= TURNED and took <= most:
+                found.append(took)
+            elif number >= TURNED:
+                pinned(self.single.con, pin, away=True)
+                pin, most = None, float("inf")
+                found = [took] * ticks
+        pinned(self.single.con, pin, away=True)
+        return found[:ticks]
+
+    def best(self, ticks: int) -> tuple[Pin | None, int]:
+        """Return the fastest of all plans, None for the default one, and how many there are."""
+        took: dict[Pin | None, list[float]] = {None: self.timed(None, ticks, float("inf"))}
+        most = HOPELESS * statistics.median(took[None])
+        options = pins(self.single.con)
+        for pin in track(
+            options, f"{self.work.name}: options", transient=True, disable=not sys.stderr.isatty()
+        ):
+            took[pin] = self.timed(pin, ticks, most)
+        # once more, as the machine may have changed meanwhile
+        took[None] += self.timed(None, ticks, float("inf"))
+        return min(took, key=lambda pin: statistics.median(took[pin])), len(options)
+
+    def pair(self, number: int) -> float:
+        """Run a block of ticks in each; return the time of the single plan over adaptive's."""
+        block = self.drawn(BLOCK)
+        turns = [self.adaptive, self.single]
+        for run in turns if number % 2 else reversed(turns):
+            for taken in block:
+                run.tick(taken)
+        return sum(self.single.seconds[-BLOCK:]) / sum(self.adaptive.seconds[-BLOCK:])
+
+    def difference(self) -> bool:
+        """Return whether the answers differ."""
+        both = [self.work.answers(run.con) for run in (self.adaptive, self.single)]
+        return any(_rows(a) != _rows(b) for a, b in zip(*both, strict=True))
+
+
+def _rows(answer: object) -> list[str]:
+    columns = [column.to_pylist() for column in answer.columns]  # type: ignore[attr-defined]
+    rows = zip(*columns, strict=True)
+    return sorted(
+        str([float(f"{v:.9g}") if isinstance(v, float) else v for v in row]) for row in rows
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a workload gave.
+
+    Attributes:
+        workload: Its name.
+        milliseconds: The median tick of adaptive.
+        options: How many plans were tried beside the default one.
+        best: The best single plan.
+        mean: Its time over that of adaptive, the geometric mean of the pairs.
+        low, high: The ends of the interval.
+        changes: How often adaptive changed a plan from beginning to end.
+        late: How often while it was compared.
+    """
+
+    workload: str
+    milliseconds: float
+    options: int
+    best: Pin | None
+    mean: float
+    low: float
+    high: float
+    changes: int
+    late: int
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether adapting costs two percent at most."""
+        return self.mean >= 0.98 and self.low >= 0.96
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row as text."""
+        plan = "the default" if self.best is None else f"{self.best[0]}: {self.best[1]}"
+        return (
+            self.workload, f"{self.milliseconds:.1f}", str(self.options), plan,
+            f"{self.mean:.3f}", f"{self.low:.3f} to {self.high:.3f}", str(self.changes),
+            str(self.late),
+        )  # fmt: skip
+
+
+HEAD = (
+    "workload", "ms a tick", "other plans", "best single plan", "best, × adaptive",
+    "95 % of it", "changes", "while compared",
+)  # fmt: skip
+
+
+def interval(ratios: list[float]) -> tuple[float, float, float]:
+    """Return the geometric mean of ratios, and the ends of its 95 % interval by the bootstrap."""
+    logs = np.log(ratios)
+    drawn = np.random.default_rng(0).choice(logs, (RESAMPLED, len(logs))).mean(axis=1)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high))
+
+
+def _changes(con: cqlduck.Connection) -> int:
+    return int(con.sql("SELECT count(*) FROM cql.plan_log").fetchall()[0][0])
+
+
+def run(name: str, settle: int, ticks: int, pairs: int) -> Row:
+    """Compare the two databases over a workload.
+
+    Raises:
+        SystemExit: The answers differ.
+    """
+    work = steady_workloads.workload(name)
+    with contextlib.closing(work), contextlib.ExitStack() as stack:
+        rivals = Rivals(work, stack)
+        rivals.together(work.filled + settle, f"{name}: settling")
+        best, options = rivals.best(ticks)
+        pinned(rivals.single.con, best)
+        rivals.together(2 * BLOCK, f"{name}: settling")
+        before, begun = _changes(rivals.adaptive.con), len(rivals.adaptive.seconds)
+        ratios = [
+            rivals.pair(number)
+            for number in track(
+                range(pairs), f"{name}: pairs", transient=True, disable=not sys.stderr.isatty()
+            )
+        ]
+        if rivals.difference():
+            raise SystemExit(f"{name}: the answers differ")
+        after = _changes(rivals.adaptive.con)
+        return Row(
+            name, 1e3 * statistics.median(rivals.adaptive.seconds[begun:]), options, best,
+            *interval(ratios), after, after - before,
+        )  # fmt: skip
+
+
+BEGIN, END = "<!-- steady -->\n", "<!-- end of steady -->\n"
+
+
+def main() -> None:
+    """Run, and show."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("--only", default=",".join(steady_workloads.names()), help="workloads (all)")
+    add("--settle", type=int, default=300, help="ticks in which choices settle (%(default)s)")
+    add("--ticks", type=int, default=20, help="ticks of each option (%(default)s)")
+    add("--pairs", type=int, default=60, help="pairs of blocks (%(default)s)")
+    add("--write", action="store_true", help="write a section of ADAPTIVITY.md")
+    given = parser.parse_args()
+    console, rows = Console(), []
+    for name in given.only.split(","):
+        rows.append(run(name, given.settle, given.ticks, given.pairs))
+        console.print(dict(zip(HEAD, rows[-1].cells, strict=True)))
+    kept = sum(row.is_kept for row in rows)
+    verdict = f"Adapting costs 2 % at most with {kept} of {len(rows)} workloads."
+    console.print(verdict)
+    if given.write:
+        listed = (HEAD, ["---:"] * len(HEAD), *(row.cells for row in rows))
+        body = "\n".join("| " + " | ".join(row) + " |" for row in listed)
+        write(
+            "# While nothing changes\n\n"
+            f"`python benchmarks/steady.py --settle {given.settle} --ticks {given.ticks} --pairs "
+            f"{given.pairs} --write`\n\n"
+            "Adaptive beside the best plan that stays: the default one, or one option of one point "
+            "pinned. `steady.py` says how they are compared. A ratio below 1 is what adapting "
+            f"costs. {verdict}\n\n{body}\n",
+            BEGIN,
+            END,
+        )
+
+
+if __name__ == "__main__":
+    main()
