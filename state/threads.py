@@ -2,10 +2,10 @@
 
 DuckDB (release 2.0) distributes the parts of a statement to its threads, and in a small statement
 waking them takes longer than the work. Ticks of 100 to 10,000 events took 10 to 25 % less time with
-one thread instead of two, and a third less of the processor. For ticks of 100,000 it depends: one
-thread reads the arrivals anyway, and another may prefetch the next batch; but all threads read a
-large state faster. So for ticks up to a row group the number is a point of choice
-(`cqlduck.streamon.threads`).
+one thread instead of two, and a third less of the processor. But that depends: a few elements may
+meet a large state, which all threads read faster, or change a thousand groups; of many, one thread
+reads the arrivals anyway, and another may prefetch the next batch. So for ticks up to a row group
+the number is a point of choice (`cqlduck.streamon.threads`).
 
 Changing the setting takes 0.2 ms, so it is changed after several such ticks in a row with nothing
 else between them, and changed back for anything else.
@@ -21,18 +21,11 @@ from typing import Any
 
 from cqlduck.state.row_groups import ROW_GROUP_ROWS
 
-SMALL_TICK_ELEMENTS = 20_000
-"""How many elements come in a small tick at most."""
-
 MEDIUM_TICK_ELEMENTS = ROW_GROUP_ROWS
-"""How many come in a tick at most that may be as fast with one thread: a row group."""
+"""How many elements come in a tick at most that may be as fast with one thread: a row group."""
 
 IN_A_ROW = 3
 """After how many small ticks one thread goes on alone."""
-
-SLOW_QUERY_SECONDS = 0.1
-"""Seconds for a query in a tick that was not so small: elements may leave that came long ago."""
-
 
 AFTER_READ_SECONDS = 2.0
 """Seconds after a read in which all threads stay: what it gave may be looked at once more."""
@@ -50,8 +43,6 @@ class Threads:
         self._execute = execute
         self.small = 0
         """How many small ticks have followed each other."""
-        self.wanted = IN_A_ROW
-        """After how many of them one thread goes on alone."""
         self.before: int | None = None
         """How many threads there were before one goes on alone, while it does."""
         self._lock = threading.Lock()
@@ -74,12 +65,6 @@ class Threads:
                 self.before = before
             else:
                 self.small = 0
-
-    def was_long(self) -> None:
-        """Take note that the queries of a tick took long; after such a one try half as often."""
-        if self.before is not None:
-            self.all()
-            self.wanted *= 2
 
     def all(self) -> None:
         """Let as many threads as before run what comes next, which may be large."""

@@ -19,6 +19,8 @@ import nexmark
 import peerrun
 import pytest
 import road
+import steady
+import steady_workloads
 import topk
 import windows
 from check import difference
@@ -319,3 +321,21 @@ def test_examples_in_docstrings_of_benchmarks_run(name: str) -> None:
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert tried
     assert not failed
+
+
+# --- adaptive beside the best plan that stays -----------------------------------------------------
+
+
+def test_all_plans_of_a_workload_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(steady_workloads.FILLED, "nexmark", 2)
+    row = steady.run("nexmark q5", settle=2, ticks=1, pairs=2)
+    assert row.options >= 3
+    assert row.low <= row.mean <= row.high
+
+
+def test_of_pairs_the_mean_and_its_interval_are_shown() -> None:
+    mean, low, high = steady.interval([0.5, 2.0] * 30)
+    assert mean == pytest.approx(1.0)
+    assert 0.8 < low < 0.9
+    assert 1.1 < high < 1.25
+    assert steady.interval([0.9] * 60) == pytest.approx((0.9, 0.9, 0.9))

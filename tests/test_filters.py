@@ -28,7 +28,7 @@ from cqlduck.state.observations import CONFIRMED
 from cqlduck.state.probing import Found, Profiled, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
-from cqlduck.streamon.modelled import CONFIRMING_TICKS, FIRST_PROBES, WINDOW
+from cqlduck.streamon.modelled import COMPARED_TICKS, CONFIRMING_TICKS, FIRST_PROBES, WINDOW
 from cqlduck.streamon.points import (
     A_GREEDY,
     INDEPENDENT,
@@ -336,6 +336,30 @@ def test_a_comparison_under_the_new_mix_survives_a_restart() -> None:
         ticks.policy = FilterOrder(Budget())
         ticks.policy.restore(state)
         assert ticks.run(CONFIRMING_TICKS, now) == wanted
+
+
+def test_what_ticks_vary_by_confirms_nothing() -> None:
+    """Three ticks that happen to be slow are no reason to go back."""
+    ticks = Ticks()
+    for seconds in (3e-6, 2e-6, 4e-6, 3e-6, 2.5e-6, 3.5e-6):
+        ticks.run(1, seconds)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    for seconds in (2e-6, 3.4e-6, 3.3e-6, 3.4e-6, 2e-6, 2.1e-6, 1.9e-6, 2e-6, 2e-6, 1.9e-6):
+        assert ticks.run(1, seconds) == "3 1 2"
+    assert [CONFIRMED] == [seen.outcome for seen in ticks.policy.decided()]
+
+
+@pytest.mark.parametrize(("more", "outcome"), [(1.02, CONFIRMED), (1.08, None)])
+def test_what_is_not_clear_after_some_ticks_is_decided(more: float, outcome: str | None) -> None:
+    """None: it is compared with the old order once more."""
+    ticks = Ticks()
+    for place in range(8):
+        ticks.run(1, (2.5e-6, 3e-6, 3.5e-6)[place % 3])
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    for place in range(2 + COMPARED_TICKS):
+        ticks.run(1, more * (2.5e-6, 3e-6, 3.5e-6)[place % 3])
+    assert [outcome] * (outcome is not None) == [s.outcome for s in ticks.policy.decided()]
+    assert ticks.now == ("3 1 2" if outcome else WRITTEN)
 
 
 def test_ticks_of_another_size_confirm_and_refute_nothing() -> None:

@@ -7,6 +7,11 @@ import pytest
 import cqlduck
 from cqlduck import reader
 from cqlduck.state import threads
+from cqlduck.streamon import threads as policies
+from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.points import ALL, ONE, Facts
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.threads import ThreadCount
 
 APPLICATION = """
     CREATE STREAM s (a INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -17,7 +22,8 @@ APPLICATION = """
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "AFTER_READ_SECONDS", 0.0)
-    monkeypatch.setattr(threads, "SLOW_QUERY_SECONDS", float("inf"))
+    # on a slow machine, too
+    monkeypatch.setattr(policies, "LEAST_SECONDS", float("inf"))
 
 
 @pytest.fixture
@@ -75,18 +81,29 @@ def test_an_answer_that_was_small_is_read_by_as_many_as_there_are(
     assert 3 == setting(con)
 
 
-def test_a_long_tick_in_spite_of_few_arrivals_takes_all_and_is_waited_for_twice_as_long(
-    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_ticks(con, 0)
-    with monkeypatch.context() as slow:
-        slow.setattr(threads, "SLOW_QUERY_SECONDS", 0.0)
-        small_ticks(con, 10, 1)
-    assert 3 == setting(con)
-    small_ticks(con, 20, 2 * threads.IN_A_ROW - 1)
-    assert 3 == setting(con)
-    small_ticks(con, 40, 1)
-    assert 1 == setting(con)
+def test_few_elements_that_take_long_try_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.005)
+    policy, known, facts = ThreadCount(Budget()), Statistics(), Facts(100)
+    takes = {ONE: 2 * policies.LEAST_SECONDS, ALL: 1.5 * policies.LEAST_SECONDS}
+    ran, now = [ONE], policy.default(facts)
+    for _ in range(20):
+        proposal = policy.propose(now, known, facts)
+        option = now if proposal is None else proposal.option
+        if proposal is not None and not proposal.is_trial:
+            now = option
+        # threads that have just been made are slow
+        known.record(option, takes[option] * (2 if (ran[-1], option) == (ONE, ALL) else 1))
+        ran.append(option)
+    assert ran[1] == ONE
+    assert {ALL} == set(ran[-5:])
+
+
+def test_elements_that_take_little_stay_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.005)
+    policy, known = ThreadCount(Budget()), Statistics()
+    for _ in range(20):
+        known.record(ONE, 0.9 * policies.LEAST_SECONDS)
+        assert policy.propose(ONE, known, Facts(100)) is None
 
 
 def test_what_a_user_sets_is_what_comes_back(con: cqlduck.Connection) -> None:

@@ -43,6 +43,8 @@ class Switch:
         costs: What options cost under these, by the model.
         doubted: What an element took with it when that was more than with the one before. This one
             runs again then, to be compared with it under the mix that there is now.
+        sample: What an element took in the ticks with which those to come are compared: with the
+            option before, then, if there is doubt, with the one after.
     """
 
     before: str
@@ -53,6 +55,7 @@ class Switch:
     statistics: tuple[float, ...] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
     doubted: float | None = None
+    sample: tuple[float, ...] = ()
 
     @property
     def running(self) -> str:

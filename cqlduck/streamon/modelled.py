@@ -24,15 +24,17 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import median
 from typing import Any, ClassVar
 
 from cqlduck.state.observations import CONFIRMED, RETURNED, STAYS, UNDECIDED, Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.decisions import Better, Costing, Switch, size_class
+from cqlduck.streamon.noise import longer
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.policy import DecidingPolicy
-from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
+from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.regions import Regions
 from cqlduck.streamon.trials import Proposal
 
@@ -57,8 +59,9 @@ EARLY_BUDGETS = 3.0
 LEAST_GAIN = 0.05
 """Which part of the time of its statements an order has to save to be tried."""
 
-CONFIRMING_TICKS = 3
-"""How many ticks with a new order are compared with the last ones before."""
+CONFIRMING_TICKS, COMPARED_TICKS = 3, 12
+"""How many ticks with a new order are compared with the last ones before: at least, and at most,
+where it is not clear whether they take longer."""
 
 TOLERANCE = 1.05
 """How many times longer these may take."""
@@ -155,7 +158,7 @@ class Modelled(DecidingPolicy):
 
     def _of(self, elements: int) -> Statistics:
         """Return what is known of ticks of a size, by option: seconds for an element."""
-        return self._known.setdefault(size_class(elements), Statistics())
+        return self._known.setdefault(size_class(elements), Statistics(kept=COMPARED_TICKS))
 
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget."""
@@ -210,8 +213,11 @@ class Modelled(DecidingPolicy):
         if self._switch is not None:
             if self._switch.size != size or mine.runs(now) < CONFIRMING_TICKS:
                 return None
+            is_longer = self._is_longer(self._switch, [*mine.seconds[now]])
+            if is_longer is None:
+                return None
             decide = self._confirm if self._switch.doubted is None else self._settle
-            other = decide(self._switch, mine.median(now))
+            other = decide(self._switch, [*mine.seconds[now]], is_longer)
             if other is not None:
                 return other
         if not self.is_due or (
@@ -278,7 +284,11 @@ class Modelled(DecidingPolicy):
         expected = None
         if steady is not None and found.saved is not None:
             expected = steady * (1 - found.saved)
-        self._switch = Switch(now, steady, found.option, size, expected, statistics, costs)
+        known = [*self._known[size].seconds.get(now, ())] if steady is not None else []
+        sample = tuple(known[-COMPARED_TICKS // 2 :])
+        self._switch = Switch(
+            now, steady, found.option, size, expected, statistics, costs, sample=sample
+        )
         self._usual.clear()
         # what was measured of it before was of other data
         for other in self._known.values():
@@ -291,28 +301,37 @@ class Modelled(DecidingPolicy):
         """How many times longer a few ticks with a new option may take."""
         return self.leniency * TOLERANCE
 
-    def _confirm(self, switch: Switch, taken: float | None) -> Proposal | None:
+    def _is_longer(self, switch: Switch, taken: Sequence[float]) -> bool | None:
+        """Return whether ticks take longer than they may; None if more are needed to tell."""
+        if not switch.sample:
+            return False
+        found = longer(taken, switch.sample, self._allowed)
+        if found is None and len(taken) >= COMPARED_TICKS:
+            found = median(taken) > self._allowed * median(switch.sample)
+        return found
+
+    def _confirm(self, switch: Switch, taken: Sequence[float], is_longer: bool) -> Proposal | None:
         """Note what the new option takes; return the one before if that took clearly less."""
-        self._switch = None
-        if not (taken and switch.seconds and taken > self._allowed * switch.seconds):
-            self._note(switch, CONFIRMED, switch.seconds, taken)
+        self._switch, after = None, median(taken)
+        if not is_longer:
+            self._note(switch, CONFIRMED, switch.seconds, after)
             return None
-        self._switch = replace(switch, doubted=taken)
+        self._switch = replace(switch, doubted=after, sample=tuple(taken))
         self._usual.clear()
         for known in self._known.values():
             known.seconds.pop(switch.before, None)
-        reason = _erred(switch, taken)
-        return Proposal(switch.before, False, reason, taken, switch.seconds, returns=True)
+        reason = _erred(switch, after)
+        return Proposal(switch.before, False, reason, after, switch.seconds, returns=True)
 
-    def _settle(self, switch: Switch, taken: float | None) -> Proposal | None:
+    def _settle(self, switch: Switch, taken: Sequence[float], is_longer: bool) -> Proposal | None:
         """Note what the old option takes now; return the new one if that took clearly less."""
-        self._switch = None
+        self._switch, before = None, median(taken)
         assert switch.doubted is not None
-        if taken and taken > self._allowed * switch.doubted:
-            self._note(switch, CONFIRMED, taken, switch.doubted)
+        if is_longer:
+            self._note(switch, CONFIRMED, before, switch.doubted)
             self._usual.clear()
-            reason = _changed(switch, taken)
-            return Proposal(switch.after, reason=reason, expected=taken - switch.doubted)
+            reason = _changed(switch, before)
+            return Proposal(switch.after, reason=reason, expected=before - switch.doubted)
         self._note(switch, RETURNED, switch.seconds, switch.doubted)
         self._refused[switch.after] = self.drops()
         self._since = None
@@ -393,10 +412,11 @@ class Modelled(DecidingPolicy):
         for size, options in state["known"]:
             mine = self._known.setdefault(size, Statistics())
             for option, seconds in options.items():
-                mine.seconds[option] = deque(seconds, maxlen=MEASURED_TICKS)
+                mine.seconds[option] = deque(seconds, maxlen=COMPARED_TICKS)
         self._usual = {size: seconds for size, seconds in state["usual"]}
         if state["switch"] is not None:
-            switch = {**state["switch"], "statistics": tuple(state["switch"]["statistics"])}
+            lists = ("statistics", "sample")
+            switch = {**state["switch"], **{n: tuple(state["switch"].get(n, ())) for n in lists}}
             self._switch = Switch(**switch)
         self._refused = dict(state["refused"])
         option, times = state["repeated"]

@@ -50,6 +50,7 @@ class Statistics:
         warm: The options that have run: what they run first is parsed then, and does not count.
         avoidable: Of the last ticks the share of their time that another option may save at most.
         idle: Of the last ticks the share of their time that pipelines took which found nothing.
+        kept: How many of the last ticks with each option are remembered.
         recorded: How many ticks were recorded.
         last: The option of the last one.
     """
@@ -58,17 +59,18 @@ class Statistics:
     warm: set[str] = field(default_factory=set)
     avoidable: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
     idle: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
+    kept: int = MEASURED_TICKS
     recorded: int = 0
     last: str | None = None
 
     def runs(self, option: str) -> int:
-        """Return how many of the last ticks with an option count."""
+        """Return how many of the last ticks with an option are remembered."""
         return len(self.seconds.get(option, ()))
 
     def median(self, option: str) -> float | None:
-        """Return what a tick takes with an option, or None if that is not known."""
+        """Return what the last ticks with an option took, or None if that is not known."""
         known = self.seconds.get(option)
-        return statistics.median(known) if known else None
+        return statistics.median([*known][-MEASURED_TICKS:]) if known else None
 
     def record(
         self,
@@ -86,7 +88,7 @@ class Statistics:
             idle: How much of that pipelines took which found nothing, or None if nobody knows.
         """
         if option in self.warm or self._is_slow(option, seconds):
-            self.seconds.setdefault(option, deque(maxlen=MEASURED_TICKS)).append(seconds)
+            self.seconds.setdefault(option, deque(maxlen=self.kept)).append(seconds)
         if option in self.warm and avoidable is not None:
             self.avoidable.append(avoidable / max(seconds, 1e-9))
         if option in self.warm and idle is not None:

@@ -21,7 +21,6 @@ from cqlduck.state.connection import Database
 from cqlduck.state.filling import Limit, LimitExceeded
 from cqlduck.state.probing import Wanted
 from cqlduck.state.registered import Query
-from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick_plan import Ran
 from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.answers import Answers
@@ -280,7 +279,7 @@ class StreaMon:
             return
         mine.small += 1
         # not while somebody reads, and not before some such ticks have followed each other
-        if mine.small < mine.wanted or mine.readers or time.monotonic() < mine.quiet_from:
+        if mine.small < one_thread.IN_A_ROW or mine.readers or time.monotonic() < mine.quiet_from:
             return
         point = Point(THREADS, ticks=threads.sized(elements))
         option = self.executor.choose(point, Facts(elements))
@@ -288,8 +287,7 @@ class StreaMon:
             mine.one()
         else:
             mine.give_back()
-        if elements > SMALL_TICK_ELEMENTS:
-            self._threads = point, option
+        self._threads = point, option
 
     def exceeded(self, chosen: ChosenOptions, error: LimitExceeded) -> None:
         """Remember that a tick is undone because the cache that it chose is too large."""
@@ -321,8 +319,6 @@ class StreaMon:
         if self._threads is not None:
             point, option = self._threads
             self.executor.measured(point, option, seconds)
-        elif seconds > one_thread.SLOW_QUERY_SECONDS:
-            self._database.threads.was_long()
 
     def forget(self, owner: str, *, keeps_pins: bool = False) -> None:
         """Forget a query or stream that is dropped, or planned anew; inside a change.

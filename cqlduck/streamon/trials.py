@@ -7,12 +7,12 @@ before it, which ran the option that stands. What is kept of it is the logarithm
     q = log(seconds of the trial / median of the last ticks before it)
 
 Each option is tried `TRIALS` times after a first run that does not count, because it parses. It
-takes the place of the one that stands if the median of its q, and `DOUBT` times the error of that,
-are below zero. If it is clearly slower, then or after one trial, or in its first run by more than
-parsing can account for, it is tried again ever less often. If nothing is clear, it is tried again
-soon: options between which nothing can be told cost little to try. If what stands comes to take
-longer, or a trial contradicts those before, the next trials come at once. All of that within the
-budget: so the choice stays right while the state grows.
+takes the place of the one that stands if the median of its q is clearly below zero (`noise`). If it
+is clearly slower, then or after one trial, or in its first run by more than parsing can account
+for, it is tried again ever less often. If nothing is clear, it is tried again soon: options between
+which nothing can be told cost little to try. If what stands comes to take longer, or a trial
+contradicts those before, the next trials come at once. All of that within the budget: so the choice
+stays right while the state grows.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.noise import doubt, logarithm, spread
 from cqlduck.streamon.profiler import MEASURED_TICKS, SLOW_RATIO, Statistics
 
 TRIALS = MEASURED_TICKS
@@ -31,12 +32,6 @@ TRIALS = MEASURED_TICKS
 
 REMEMBERED_TRIALS = 64
 """How many of the last trials of an option count."""
-
-DOUBT = 2.5
-"""How many times its error the median of trials has to be away from zero to count."""
-
-LEAST_SPREAD = 0.02
-"""How much trials are taken to spread at least: a few may agree by chance."""
 
 CONTRADICTING = 4.0
 """How many times their spread a trial is away from those before if these are of another time."""
@@ -52,12 +47,6 @@ RISEN = 1.5
 
 UNDECIDED_LOOK, FIRST_LOOK, LAST_LOOK = 4, 32, 1024
 """After how many ticks an option is tried again: while nothing is clear, then at first, at last."""
-
-LEAST_SECONDS = 1e-9
-"""What a tick takes at least, so that there is a logarithm."""
-
-_SPREAD_OF_DEVIATION, _ERROR_OF_MEDIAN = 1.4826, 1.2533
-"""Of a normal distribution: its spread over the median deviation, the error of its median."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class Proposal:
 
 
 @dataclass
-class Tried:
+class OptionTrials:
     """What the trials of an option have found, compared with the option that stands.
 
     Attributes:
@@ -103,18 +92,6 @@ class Tried:
         return statistics.median(self.ratios) if self.ratios else 0.0
 
     @property
-    def spread(self) -> float:
-        """How much q spreads, as a standard deviation."""
-        middle = self.middle
-        deviation = statistics.median(abs(one - middle) for one in self.ratios)
-        return max(_SPREAD_OF_DEVIATION * deviation, LEAST_SPREAD)
-
-    @property
-    def doubt(self) -> float:
-        """How far from `middle` the option may be."""
-        return DOUBT * _ERROR_OF_MEDIAN * self.spread / math.sqrt(len(self.ratios))
-
-    @property
     def is_known(self) -> bool:
         """Whether there were enough trials for anything to be decided."""
         if not self.ratios:
@@ -126,19 +103,19 @@ class Tried:
         """Whether the option is to take the place of the one that stands."""
         if len(self.ratios) < TRIALS:
             return False
-        return self.middle + self.doubt < math.log(1 - LEAST_GAIN)
+        return self.middle + doubt(self.ratios) < math.log(1 - LEAST_GAIN)
 
     @property
     def is_slower(self) -> bool:
         """Whether it is clear that the option that stands is better."""
         if len(self.ratios) < TRIALS:
             return self.is_known
-        return self.middle - self.doubt > 0
+        return self.middle - doubt(self.ratios) > 0
 
     def note(self, ratio: float) -> None:
         """Take note of a trial; if it contradicts those before, they do not count any more."""
         if self.is_slower and ratio < min(
-            math.log(1 - LEAST_GAIN), self.middle - CONTRADICTING * self.spread
+            math.log(1 - LEAST_GAIN), self.middle - CONTRADICTING * spread(self.ratios)
         ):
             self.ratios.clear()
         was_known = self.is_known
@@ -146,9 +123,9 @@ class Tried:
         if self.is_known and not was_known:
             self.left = self.interval = FIRST_LOOK
 
-    def shifted(self, by: float) -> Tried:
+    def shifted(self, by: float) -> OptionTrials:
         """Return it compared with another option, that has so large a q."""
-        found = Tried()
+        found = OptionTrials()
         found.ratios.extend(one - by for one in self.ratios)
         return found
 
@@ -168,13 +145,16 @@ class Trials:
     Attributes:
         options: The options.
         budget: What looking again may cost.
+        settling: How many ticks a trial runs before the one that counts.
     """
 
     options: Sequence[str]
     budget: Budget
+    settling: int = 0
+    _unsettled: int = 0
     _now: str | None = None
     _last: deque[float] = field(default_factory=lambda: deque(maxlen=MEASURED_TICKS))
-    _tried: dict[str, Tried] = field(default_factory=dict)
+    _by_option: dict[str, OptionTrials] = field(default_factory=dict)
     _seen: int = 0
     _looked_at: float = math.inf
 
@@ -190,19 +170,25 @@ class Trials:
         is_trial_over = self._learn(now, known)
         if not self._last:
             return None
-        for tried in self._tried.values():
-            tried.left -= 1
-        better = min(self._tried, key=lambda option: self._tried[option].middle)
-        if self._tried[better].is_faster:
+        for trials in self._by_option.values():
+            trials.left -= 1
+        better = min(self._by_option, key=lambda option: self._by_option[option].middle)
+        if self._by_option[better].is_faster:
             seconds = {option: self._expected(option) for option in self.options}
             reason = _compared(better, seconds)
             return Proposal(better, False, reason, seconds[now], seconds[better])
         if is_trial_over:
             # the next one is compared with the tick that comes now
             return None
-        unknown = [option for option, tried in self._tried.items() if not tried.is_known]
+        if self._unsettled and known.last in self._by_option:
+            self._unsettled -= 1
+            return Proposal(known.last, is_trial=True)
+        unknown = [option for option, trials in self._by_option.items() if not trials.is_known]
         if unknown:
-            return Proposal(min(unknown, key=lambda o: len(self._tried[o].ratios)), is_trial=True)
+            self._unsettled = self.settling
+            return Proposal(
+                min(unknown, key=lambda o: len(self._by_option[o].ratios)), is_trial=True
+            )
         return self._look(known)
 
     def _learn(self, now: str, known: Statistics) -> bool:
@@ -216,60 +202,63 @@ class Trials:
         if option == now:
             self._last.append(seconds)
             return False
+        if self._unsettled:
+            return False
         if self._last:
-            self._tried[option].note(math.log(max(seconds, LEAST_SECONDS) / self._seconds))
+            self._by_option[option].note(logarithm(seconds) - logarithm(self._seconds))
             self._looked_at = self._seconds
         return bool(self._last)
 
     def _turn_to(self, now: str, known: Statistics) -> None:
         """Compare what was tried with another option, which stands from now on."""
-        before, mine = self._now, self._tried.get(now, Tried())
+        before, mine = self._now, self._by_option.get(now, OptionTrials())
         others = [option for option in reversed(self.options) if option != now]
         self._now = now
         if before is not None and mine.ratios and self._last:
             seconds = self._seconds * math.exp(mine.middle)
-            back = Tried()
+            back = OptionTrials()
             back.ratios.extend(-one for one in mine.ratios)
-            self._tried = {
-                option: back if option == before else self._tried[option].shifted(mine.middle)
+            self._by_option = {
+                option: back if option == before else self._by_option[option].shifted(mine.middle)
                 for option in others
             }
             self._last = deque([seconds], maxlen=MEASURED_TICKS)
             self._looked_at = seconds
             return
-        self._tried, self._looked_at = {option: Tried() for option in others}, math.inf
+        self._by_option, self._looked_at = {option: OptionTrials() for option in others}, math.inf
         self._last.clear()
         stood = known.median(now)
         if known.recorded == 0 and stood:
             # it was stored when the option was chosen
             self._last.append(stood)
-            for option, tried in self._tried.items():
-                ratio = math.log(max(known.median(option) or 0.0, LEAST_SECONDS) / self._seconds)
-                tried.ratios.extend([ratio] * known.runs(option))
+            for option, trials in self._by_option.items():
+                ratio = logarithm(known.median(option) or 0.0) - logarithm(stood)
+                trials.ratios.extend([ratio] * known.runs(option))
 
     @property
     def _seconds(self) -> float:
         """What a tick takes with the option that stands."""
-        return max(statistics.median(self._last), LEAST_SECONDS)
+        return statistics.median(self._last)
 
     def _expected(self, option: str) -> float:
         """Return what a tick is expected to take with an option."""
-        tried = self._tried.get(option)
-        return self._seconds * (1.0 if tried is None else math.exp(tried.middle))
+        trials = self._by_option.get(option)
+        return self._seconds * (1.0 if trials is None else math.exp(trials.middle))
 
     def _look(self, known: Statistics) -> Proposal | None:
         """Return another trial of an option, if it is time for one and the budget affords it."""
         has_risen = self._seconds > RISEN * self._looked_at
-        option = min(self._tried, key=lambda one: self._tried[one].left)
-        tried = self._tried[option]
+        option = min(self._by_option, key=lambda one: self._by_option[one].left)
+        trials = self._by_option[option]
         # if the one that stands has become slower, the other one need not have
         expected = min(self._expected(option), known.median(option) or math.inf)
-        longer = max(expected - self._seconds, 0.0)
-        if (tried.left > 0 and not has_risen) or not self.budget.affords(longer):
+        longer = (1 + self.settling) * max(expected - self._seconds, 0.0)
+        if (trials.left > 0 and not has_risen) or not self.budget.affords(longer):
             return None
         self.budget.looking += longer
         self._looked_at = self._seconds
-        tried.wait()
+        trials.wait()
+        self._unsettled = self.settling
         return Proposal(option, is_trial=True)
 
 
