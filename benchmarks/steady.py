@@ -36,6 +36,9 @@ import cqlduck
 from cqlduck.rewrite.plan.orders import ORDER, order_name
 from cqlduck.rewrite.plan.segments import CACHES, Cached, caching_text
 from cqlduck.rewrite.statements.ordered import JoinCaches, JoinPipeline
+from cqlduck.rewrite.statements.refreshing import RECOMPUTED
+from cqlduck.state.threads import AFTER_READ_SECONDS
+from cqlduck.streamon.points import ANSWER
 
 BLOCK = 10
 """How many ticks of one database run before those of the other one."""
@@ -79,6 +82,7 @@ def pins(con: cqlduck.Connection) -> list[Pin]:
     for point, owner, option, options in points:
         found |= dict.fromkeys((point, other, owner) for other in options if other != option)
     for query, compiled in con.engine.compiled.items():
+        found[ANSWER, RECOMPUTED, query] = None
         for about in compiled.ordered:
             if isinstance(about, JoinPipeline):
                 others = itertools.permutations(about.default[1:])
@@ -88,6 +92,8 @@ def pins(con: cqlduck.Connection) -> list[Pin]:
             if isinstance(about, JoinCaches):
                 each_alone = (caching_text((Cached(segment),)) for segment in about.segments)
                 found |= dict.fromkeys((CACHES, each, query) for each in each_alone)
+    # while somebody reads, and shortly after, all threads stay
+    time.sleep(AFTER_READ_SECONDS)
     return list(found)
 
 
@@ -128,23 +134,25 @@ class Rivals:
                 run.tick(taken)
 
     def timed(self, pin: Pin | None, ticks: int, most: float) -> list[float]:
-        """Return what ticks take with an option, up to the first that takes more than the most."""
+        """Return what ticks take with an option, over what they take with adaptive just then.
+
+        So it does not matter that the machine is slower now and then. After the first tick that
+        takes more than `most`, the others are taken to do so as well.
+        """
         pinned(self.single.con, pin)
         found: list[float] = []
         for number, taken in enumerate(self.drawn(TURNED + ticks)):
-            self.adaptive.tick(taken)
-            took = self.single.tick(taken)
-            if number >= TURNED and took <= most:
-                found.append(took)
-            elif number >= TURNED:
-                pinned(self.single.con, pin, away=True)
-                pin, most = None, float("inf")
-                found = [took] * ticks
+            ratio = 1 / self.adaptive.tick(taken) * self.single.tick(taken)
+            if number >= TURNED and len(found) < ticks:
+                found.append(ratio)
+                if ratio > most:
+                    pinned(self.single.con, pin, away=True)
+                    found = [ratio] * ticks
         pinned(self.single.con, pin, away=True)
-        return found[:ticks]
+        return found
 
     def best(self, ticks: int) -> tuple[Pin | None, int]:
-        """Return the fastest of all plans, None for the default one, and how many there are."""
+        """Return the fastest of all plans, None for the default one, and how many others."""
         took: dict[Pin | None, list[float]] = {None: self.timed(None, ticks, float("inf"))}
         most = HOPELESS * statistics.median(took[None])
         options = pins(self.single.con)
@@ -152,8 +160,6 @@ class Rivals:
             options, f"{self.work.name}: options", transient=True, disable=not sys.stderr.isatty()
         ):
             took[pin] = self.timed(pin, ticks, most)
-        # once more, as the machine may have changed meanwhile
-        took[None] += self.timed(None, ticks, float("inf"))
         return min(took, key=lambda pin: statistics.median(took[pin])), len(options)
 
     def pair(self, number: int) -> float:

@@ -22,7 +22,9 @@ from cqlduck.streamon.stages import (
     LARGE_STATE_ROWS,
     MAX_STAGED_ELEMENTS,
     NEGLIGIBLE_FRACTION,
+    SECONDS_A_ROW,
     STATE_SIZE_TICKS,
+    TOO_SLOW,
     Stages,
 )
 from cqlduck.streamon.streamon import stored
@@ -181,15 +183,28 @@ def test_stages_that_take_little_are_left_as_they_are(more: float, tried: int) -
     assert tried == chosen.count(False)
 
 
+SCAN = SECONDS_A_ROW * LARGE_STATE_ROWS / TOO_SLOW
+"""What a tick takes at least for a state to be scanned that is just large."""
+
+
 @pytest.mark.parametrize(
-    ("stored", "tried"),
-    [(LARGE_STATE_ROWS, True), (LARGE_STATE_ROWS + 1, False), (LARGE_STATE_RATIO * 600 + 1, False)],
+    ("stored", "takes", "tried"),
+    [
+        (LARGE_STATE_ROWS, 0.5 * SCAN, True),
+        (LARGE_STATE_ROWS + 1, 0.9 * SCAN, False),
+        (LARGE_STATE_ROWS + 1, 1.1 * SCAN, True),
+        (LARGE_STATE_RATIO * 600, 0.9 * SCAN, True),
+        (LARGE_STATE_RATIO * 600 + 1, 0.9 * SCAN, False),
+        (LARGE_STATE_RATIO * 600 + 1, 1.3 * SCAN, True),
+    ],
 )
-def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) -> None:
+def test_stages_are_not_left_out_where_a_large_state_would_be_scanned_for_long(
+    stored: int, takes: float, tried: bool
+) -> None:
     elements = 100 if stored <= LARGE_STATE_ROWS + 1 else 600
     asked: list[int] = []
     chosen = Ticks().run(
-        2 * STATE_SIZE_TICKS, 1.0, 0.5, elements, lambda: asked.append(stored) or stored
+        2 * STATE_SIZE_TICKS, takes, takes / 2, elements, lambda: asked.append(stored) or stored
     )
     assert (False in chosen) == tried
     assert 1 <= len(asked) <= 3, "it is seldom looked at"
@@ -213,7 +228,8 @@ def test_intervals_are_tried_and_stay_where_they_take_less(best: str) -> None:
     assert {best} == set(ran[LEARNING:])
 
 
-LARGE = LARGE_STATE_ROWS + 1
+LARGE = int(2 * TOO_SLOW / SECONDS_A_ROW)
+"""So many rows of a state that none of the ticks below may scan them."""
 
 LONG = 2 * LEARNING + FIRST_LOOK // 2
 """Ticks in which three options are tried, and some more."""

@@ -3,9 +3,9 @@
 The better option depends on the number of elements in a tick and on the size of the state. So both
 are tried (`trials`), separately for ticks of different sizes. Stages come first, because they never
 cost much: the other option can save no more than the time of their statements. If that time was a
-small part of some ticks, the other option is not tried. Nor is it tried if a single scan of the
-state would cost more than stages can over many ticks: there the other options that are tried are to
-reduce the state first (`cqlduck.rewrite.operators.reduction`), where a join meets it by several
+small part of some ticks, the other option is not tried. Nor is it tried if to scan a large state is
+expected to take several times as long as a tick. With a large state other options that are tried
+are to reduce it first (`cqlduck.rewrite.operators.reduction`), where a join meets it by several
 columns, and to go through pipelines input by input (`cqlduck.rewrite.operators.join`), where some
 took time and found nothing. Where an aggregate sums up what meets the bounds of a relation, the
 other option is to do so by interval (`cqlduck.rewrite.operators.intervals`), whatever stages take.
@@ -34,10 +34,16 @@ IDLE_FRACTION = 0.1
 """Which part of a tick pipelines that find nothing take at least to go through them by input."""
 
 LARGE_STATE_ROWS, LARGE_STATE_RATIO = 500_000, 1000
-"""Of more rows than this, and than so many times the elements, a state is too large for a trial.
+"""Of more rows than this, and than so many times the elements, a state is large."""
+
+SECONDS_A_ROW = 45e-9
+"""What a row of a large state may cost a tick without stages.
 
 On 10 million rows such ticks of 100 elements took .3 to 1 s instead of 9 ms, on a million 45 ms.
 """
+
+TOO_SLOW = 4.0
+"""What is expected to take so many times as long as stages is not tried."""
 
 STATE_SIZE_TICKS = 256
 """For how many ticks what is known of the size of a state holds."""
@@ -53,7 +59,9 @@ class Stages(Policy):
 
     budget: Budget
     _trials: Trials | None = None
+    _stored: int = 0
     _is_large: bool = False
+    _is_affordable: bool = False
     _ends_early: bool = False
     _left: int = 0
 
@@ -72,18 +80,28 @@ class Stages(Policy):
         if not (facts.is_reducible or facts.has_steps) and self._is_negligible(now, known):
             return None
         if self._left == 0:
+            self._stored = facts.stored()
             least = max(LARGE_STATE_ROWS, LARGE_STATE_RATIO * facts.elements)
-            self._is_large = facts.stored() > least
+            self._is_large = self._stored > least
             self._left = STATE_SIZE_TICKS
         self._left -= 1
         if not self._is_large:
             # of a small state there is little that could be left out
             return None if self._is_negligible(now, known) else self._tried((UNSTAGED,), now, known)
-        if now == UNSTAGED:
+        others: tuple[str, ...] = (UNSTAGED,) if self._may_be_scanned(now, known) else ()
+        if now == UNSTAGED and not others:
             return Proposal(STAGED, reason="a few elements meet a large state")
-        others: tuple[str, ...] = (REDUCED,) if facts.is_reducible else ()
+        others += (REDUCED,) if facts.is_reducible else ()
         others += (STEPWISE,) if self._may_end_early(now, known, facts) else ()
         return self._tried(others, now, known) if others or now != STAGED else None
+
+    def _may_be_scanned(self, now: str, known: Statistics) -> bool:
+        """Return whether a large state may be scanned in a tick, to see what that takes."""
+        staged = TOO_SLOW * (known.median(STAGED) or 0.0)
+        # or it would come and go where it is close
+        most = 2 * staged if self._is_affordable else staged
+        self._is_affordable = SECONDS_A_ROW * self._stored <= most
+        return self._is_affordable and not self._is_negligible(now, known)
 
     def _may_end_early(self, now: str, known: Statistics, facts: Facts) -> bool:
         """Return whether pipelines of several steps were seen to find nothing, now or before."""
