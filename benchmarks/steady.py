@@ -82,7 +82,10 @@ def pins(con: cqlduck.Connection) -> list[Pin]:
     for point, owner, option, options in points:
         found |= dict.fromkeys((point, other, owner) for other in options if other != option)
     for query, compiled in con.engine.compiled.items():
-        found[ANSWER, RECOMPUTED, query] = None
+        with contextlib.suppress(cqlduck.NotSupportedError):
+            con.pin(ANSWER, RECOMPUTED, query)
+            con.pin(ANSWER, None, query)
+            found[ANSWER, RECOMPUTED, query] = None
         for about in compiled.ordered:
             if isinstance(about, JoinPipeline):
                 others = itertools.permutations(about.default[1:])

@@ -7,11 +7,12 @@ import pytest
 import cqlduck
 from cqlduck import reader
 from cqlduck.state import threads
+from cqlduck.state.choices import Point
 from cqlduck.streamon import threads as policies
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import ALL, ONE, Facts
+from cqlduck.streamon.points import ALL, ONE, THREADS, Facts
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.threads import ThreadCount
+from cqlduck.streamon.threads import ThreadCount, sized
 
 APPLICATION = """
     CREATE STREAM s (a INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -96,6 +97,17 @@ def test_few_elements_that_take_long_try_all_threads(monkeypatch: pytest.MonkeyP
         ran.append(option)
     assert ran[1] == ONE
     assert {ALL} == set(ran[-5:])
+
+
+def test_threads_are_tried_anew_when_a_query_has_another_plan(con: cqlduck.Connection) -> None:
+    con.execute("CREATE CONTINUOUS QUERY w AS SELECT count(*) AS n FROM s [RANGE 5]")
+    small_ticks(con, 0, 4)
+    before = con.engine.streamon.reoptimizer.policy(Point(THREADS, ticks=sized(1)))
+    con.pin("answer", "recomputed", "w")
+    small_ticks(con, 10)
+    after = con.engine.streamon.reoptimizer.policy(Point(THREADS, ticks=sized(1)))
+    assert isinstance(after, ThreadCount)
+    assert before is not after
 
 
 def test_elements_that_take_little_stay_with_one(monkeypatch: pytest.MonkeyPatch) -> None:

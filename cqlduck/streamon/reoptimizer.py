@@ -159,6 +159,10 @@ class Reoptimizer:
         else:
             self._asked.discard(query)
 
+    def replanned(self) -> None:
+        """Forget what the number of threads did for ticks that have another plan from now on."""
+        self._policies = {p: mine for p, mine in self._policies.items() if p.name != THREADS}
+
     def _restore(self, point: Point, policy: Policy) -> None:
         stored = self._profiles.get(point)
         if stored is None:

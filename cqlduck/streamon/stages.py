@@ -27,7 +27,7 @@ from cqlduck.streamon.trials import TRIALS, Proposal, Trials
 MAX_STAGED_ELEMENTS = 400_000
 """How many elements a tick has at most for which stages are tried."""
 
-NEGLIGIBLE_FRACTION = 0.15
+NEGLIGIBLE_FRACTION = 0.03
 """Which part of a tick stages take at most to be left as they are."""
 
 IDLE_FRACTION = 0.1

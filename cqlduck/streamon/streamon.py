@@ -261,6 +261,7 @@ class StreaMon:
         option = option_of(is_anew=query.is_anew)
         self.answers.switched(query, option, seconds)
         self.profiler.replanned(query.name)
+        self.reoptimizer.replanned()
         self._sites.forget(query.name)
         self.shown.forget(query.name)
 
