@@ -301,7 +301,8 @@ def main() -> None:
         body = "\n".join("| " + " | ".join(row) + " |" for row in listed)
         write(
             "# While nothing changes\n\n"
-            f"`python benchmarks/steady.py --settle {given.settle} --ticks {given.ticks} --pairs "
+            f'`python benchmarks/steady.py --only "{given.only}"'
+            f" --settle {given.settle} --ticks {given.ticks} --pairs "
             f"{given.pairs} --write`\n\n"
             "Adaptive beside the best plan that stays: the default one, or one option of one point "
             "pinned. `steady.py` says how they are compared. A ratio below 1 is what adapting "
