@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 import steady_workloads
 from joins import write
 from rich.console import Console
@@ -180,8 +181,8 @@ class Rivals:
         return any(_rows(a) != _rows(b) for a, b in zip(*both, strict=True))
 
 
-def _rows(answer: object) -> list[str]:
-    columns = [column.to_pylist() for column in answer.columns]  # type: ignore[attr-defined]
+def _rows(answer: pa.Table) -> list[str]:
+    columns = [column.to_pylist() for column in answer.columns]
     rows = zip(*columns, strict=True)
     return sorted(
         str([float(f"{v:.9g}") if isinstance(v, float) else v for v in row]) for row in rows

@@ -410,7 +410,7 @@ class Modelled(DecidingPolicy):
         self.probes, self.is_due = state["probes"], state["is_due"]
         self._took = {bool(timed): seconds for timed, seconds in state["took"]}
         for size, options in state["known"]:
-            mine = self._known.setdefault(size, Statistics())
+            mine = self._known.setdefault(size, Statistics(kept=COMPARED_TICKS))
             for option, seconds in options.items():
                 mine.seconds[option] = deque(seconds, maxlen=COMPARED_TICKS)
         self._usual = {size: seconds for size, seconds in state["usual"]}
