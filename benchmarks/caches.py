@@ -9,7 +9,9 @@ Workloads:
 * **payments**: each payment, at its instant, meets the sessions at the merchant, where their
   devices were seen, and the reports about such addresses, of the last 200 instants. Of a hundred
   tuples 97 are payments, so the three windows hardly change. A payment meets some 60 places, and
-  hardly one of these a report.
+  hardly one of these a report;
+* **relations**: the same where places and reports stand in relations, of which in each instant one
+  row in a thousand goes and another one comes.
 
 First each set of caches runs some ticks, pinned, so that the best and the worst are known. Then the
 same tuples go to each contestant, tick by tick in turn:
@@ -27,9 +29,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import joins
@@ -54,28 +58,40 @@ SPAN = 200
 """How many instants the windows of payments have."""
 
 MERCHANTS, DEVICES, ADDRESSES = 500, 2000, 1_000_000
+CHANGING = 1000
+"""One of how many rows of a relation goes in an instant."""
+
 SLOW = 0.01
 """Which part of the tuples are sessions, and places of devices, and reports."""
 
 
-class Workload(Protocol):
-    """A query, and what comes to its streams."""
+Taken = Callable[[cqlduck.Connection], None]
+"""Has a database take what comes in a tick, and run the tick."""
 
-    streams: str
+
+class Workload(Protocol):
+    """A query, and what comes to its inputs."""
+
+    inputs: str
     query: str
 
-    def tick(self, tick: int) -> dict[str, pa.Table]:
-        """Return the tuples of a tick."""
+    def taken(self, tick: int) -> Taken:
+        """Return what comes in a tick."""
         ...
 
 
 class Point(joins.Arrivals):
     """A point of table 5.2."""
 
-    streams = "".join(
+    inputs = "".join(
         f"CREATE STREAM {name} (a INTEGER, t INTEGER) TIMESTAMP BY t;" for name in joins.NAMES
     )
     query = joins.QUERY
+
+    def taken(self, tick: int) -> Taken:
+        """Return what comes in a tick."""
+        came = self.tick(tick)
+        return lambda con: con.tick(came, to=tick)
 
 
 class Payments:
@@ -86,7 +102,7 @@ class Payments:
         seed: By what they are drawn.
     """
 
-    streams = (
+    inputs = (
         "CREATE STREAM payments (merchant INTEGER, amount INTEGER, t INTEGER) TIMESTAMP BY t;"
         "CREATE STREAM sessions (merchant INTEGER, device INTEGER, t INTEGER) TIMESTAMP BY t;"
         "CREATE STREAM devices (device INTEGER, address INTEGER, t INTEGER) TIMESTAMP BY t;"
@@ -105,8 +121,12 @@ class Payments:
         self.slow = max(round(SLOW * rows), 1)
         self.fast = max(rows - 3 * self.slow, 1)
 
-    def tick(self, tick: int) -> dict[str, pa.Table]:
-        """Return the tuples of a tick; the first one fills the windows."""
+    def taken(self, tick: int) -> Taken:
+        """Return what comes in a tick; the first one fills the windows."""
+        came = self._came(tick)
+        return lambda con: con.tick(came, to=tick)
+
+    def _came(self, tick: int) -> dict[str, pa.Table]:
         slow = self.slow * (SPAN if tick == 0 else 1)
         return {
             "payments": self._drawn(tick, self.fast, merchant=MERCHANTS, amount=500),
@@ -123,21 +143,83 @@ class Payments:
         return pa.table({**listed, "t": pa.array(np.full(size, tick), pa.int32())})
 
 
+class Relations(Payments):
+    """Payments against a window and two relations that hardly change."""
+
+    inputs = re.sub(
+        r"CREATE STREAM (devices|reports) (\(.*?), t INTEGER\) TIMESTAMP BY t;",
+        r"CREATE RELATION \1 \2);",
+        Payments.inputs,
+    )
+    query = re.sub(r"(devices d|reports x) \[RANGE \d+\]", r"\1", Payments.query)
+
+    def __init__(self, rows: int, seed: int = 0) -> None:
+        """Begin with nothing."""
+        super().__init__(rows, seed)
+        self._standing: dict[str, pa.Table] = {}
+
+    def taken(self, tick: int) -> Taken:
+        """Return what comes in a tick; the first one fills the window and the relations."""
+        came = self._came(tick)
+        changes = {name: self._changed(name, came.pop(name)) for name in ("devices", "reports")}
+
+        def take(con: cqlduck.Connection) -> None:
+            for name, (gone, begun) in changes.items():
+                con.retract(name, gone, at=tick)
+                con.append(name, begun, at=tick)
+            con.tick(came, to=tick)
+
+        return take
+
+    def _changed(self, name: str, came: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """Return the rows that go from a relation, and those that come."""
+        rows, standing = came.drop_columns("t"), self._standing.get(name)
+        if standing is None:
+            self._standing[name] = rows
+            return rows.slice(0, 0), rows
+        part = standing.num_rows // CHANGING
+        gone, begun = standing.slice(0, part), rows.slice(0, part)
+        self._standing[name] = pa.concat_tables([standing.slice(part), begun])
+        return gone, begun
+
+
+WORKLOADS: Mapping[str, type[Payments]] = {"payments": Payments, "relations": Relations}
+
+
 def workload(name: str, rows: int, seed: int = 0) -> Workload:
     """Return a workload by its name."""
-    return Payments(rows, seed) if name == "payments" else Point(name, rows, seed)
+    return WORKLOADS[name](rows, seed) if name in WORKLOADS else Point(name, rows, seed)
 
 
-def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) -> joins.Contestant:
+@dataclass
+class Contestant:
+    """A database with the query.
+
+    Attributes:
+        con: The connection.
+        seconds: What each tick took.
+    """
+
+    con: cqlduck.Connection
+    seconds: list[float] = field(default_factory=list)
+
+    def tick(self, taken: Taken) -> None:
+        """Run a tick."""
+        started = time.perf_counter()
+        taken(self.con)
+        self.seconds.append(time.perf_counter() - started)
+
+
+def contestant(stack: contextlib.ExitStack, work: Workload, option: str | None) -> Contestant:
     """Return a fresh database in memory, perhaps with caches that are pinned."""
     con = stack.enter_context(cqlduck.connect(threads=2))
-    con.execute(work.streams)
+    con.execute(work.inputs)
     con.execute(work.query)
     con.pin(STAGES, STAGED)
     con.pin(ANSWER, "incremental")
     if option is not None:
         con.pin(CACHES, option, "q")
-    return joins.Contestant(con)
+    return Contestant(con)
 
 
 def families(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
@@ -152,7 +234,7 @@ def tried(name: str, rows: int) -> Mapping[str, float]:
     with contextlib.ExitStack() as stack:
         one = contestant(stack, work, NONE)
         for tick in range(FULL_AFTER):
-            one.tick(work.tick(tick), tick)
+            one.tick(work.taken(tick))
         ordered = one.con.engine.compiled["q"].ordered
         (about,) = (each for each in ordered if isinstance(each, JoinCaches))
         found: dict[str, float] = {}
@@ -161,7 +243,7 @@ def tried(name: str, rows: int) -> Mapping[str, float]:
             option = caching_text(tuple(map(Cached, segments))) or NONE
             one.con.pin(CACHES, option, "q")
             for _ in range(TRIED_TICKS):
-                one.tick(work.tick(tick), tick)
+                one.tick(work.taken(tick))
                 tick += 1
             found[option] = statistics.median(one.seconds[1 - TRIED_TICKS :])
     return found
@@ -219,9 +301,9 @@ def run(name: str, ticks: int, rows: int) -> Row:
         everyone = {who: contestant(stack, work, option) for who, option in options.items()}
         turns = list(everyone.values())
         for tick in track(range(FULL_AFTER + ticks), name, transient=True):
-            batch = work.tick(tick)
+            taken = work.taken(tick)
             for place in range(len(turns)):
-                turns[(tick + place) % len(turns)].tick(batch, tick)
+                turns[(tick + place) % len(turns)].tick(taken)
         answers = {str(sorted(one.con.table("q").fetchall())) for one in turns}
         if len(answers) > 1:
             raise SystemExit(f"{name}: the answers differ")
@@ -248,7 +330,7 @@ def main() -> None:
     """Run, and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ticks", type=int, default=50, help="ticks of each run (default 50)")
-    parser.add_argument("--workloads", default=",".join([*joins.POINTS, "payments"]))
+    parser.add_argument("--workloads", default=",".join([*joins.POINTS, *WORKLOADS]))
     parser.add_argument("--rows", type=int, default=4000, help="tuples a tick (default 4,000)")
     parser.add_argument("--write", action="store_true", help="write a section of ADAPTIVITY.md")
     given = parser.parse_args()

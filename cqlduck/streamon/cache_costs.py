@@ -49,6 +49,10 @@ FIXED, SCAN, ROW = 2e-4, 4e-9, 6e-8
 APPEND = 1e-7
 """Seconds for a row that is appended to a cache."""
 
+SEARCH, SEARCH_SCAN, DELETE = 6e-3, 2e-8, 1e-6
+"""Seconds to search a cache for what ends where nothing says when, for a row that it has, and for
+one that is deleted: the statements of a tick in which something ends."""
+
 MISSING = 6
 """How many steps are needed for the keys that are missed in a tick, besides those of the join."""
 
@@ -156,11 +160,20 @@ class Costs:
         changing = [place for place in segment if self.delta[place]]
         if not changing:
             return 0.0
-        found = FIXED + APPEND * sum(self._rows(place, mask_of(segment)) for place in changing) / 2
-        if not set(segment) <= set(self.ends):
-            # what ends is searched for
-            found += 2 * FIXED + SCAN * self.rows_of(segment)
-        return found
+        begin = sum(self._rows(place, mask_of(segment)) for place in changing) / 2
+        return FIXED + APPEND * begin + self._searching(segment, begin, self.rows_of(segment))
+
+    def _searching(self, segment: Segment, end: float, rows: float) -> float:
+        """Return the seconds that it takes in a tick to find what ends, and to delete it.
+
+        Args:
+            segment: The segment of a cache.
+            end: How many of its rows end in a tick.
+            rows: How many it has.
+        """
+        if set(segment) <= set(self.ends):
+            return 0.0
+        return -math.expm1(-end) * (SEARCH + SEARCH_SCAN * rows) + DELETE * end
 
     def of(self, caching: Caching) -> float:
         """Return the seconds of a tick with caches of some segments."""
@@ -209,8 +222,7 @@ class Costs:
         appended = sum(self._rows(place, mask_of(one.segment)) for place in changing) / 2
         part = known.rows / max(self.rows_of(one.segment), known.rows, 1.0)
         found = FIXED * (1 + bool(changing)) + APPEND * appended * part
-        if not set(one.segment) <= set(self.ends):
-            found += 2 * FIXED + SCAN * known.rows
+        found += self._searching(one.segment, appended * part, known.rows)
         # which ones are missed
         found += SCAN * known.keys + ROW * self.delta[user]
         if known.missed:

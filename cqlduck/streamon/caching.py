@@ -202,10 +202,8 @@ class JoinCaching(Modelled):
         """Return whether there is room for a cache, and time to make it."""
         if one.slots is not None:
             return known.rows_in(one) <= MAX_ROWS
-        segment = one.segment
-        says_ends = set(segment) <= set(known.ends)
-        is_small = says_ends and known.rows_of(segment) <= MAX_ROWS
-        return is_small and known.filling(segment) <= FILLING_FRACTION * self.budget.ticks
+        is_small = known.rows_of(one.segment) <= MAX_ROWS
+        return is_small and known.filling(one.segment) <= FILLING_FRACTION * self.budget.ticks
 
     def statistics(self) -> Sequence[float]:
         """Return what each path drops, and how many rows the inputs and their deltas have."""

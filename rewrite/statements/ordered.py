@@ -324,9 +324,6 @@ def _caches(writer: Writer, node: Join, segments: tuple[Segment, ...]) -> JoinCa
     number, names, graph = writer.number(node), _names(node), join_graph(node)
     ends = tuple(place for place, plan in enumerate(node.inputs) if says_its_end(plan))
     known = JoinCaches(Site(CACHES, number), names, segments, graph, ends, links=links_of(node))
-    if not any(set(segment) <= set(ends) for segment in segments):
-        # others are there for who asks for them
-        return known
     running = {pipe.changed: pipe for pipe in pipelines.of(writer.clock, node)}
     found, unordered = [], []
     for place in range(len(node.inputs)):
