@@ -1,11 +1,13 @@
 """Filters over log lines whose mix changes: adaptive order beside fixed ones and an oracle.
 
-    python benchmarks/filters.py [--ticks 400] [--periods 2,10,50] [--lines 10000] [--write]
+    python benchmarks/filters.py [--ticks 400] [--periods 2,10,50] [--lines 10000] [--costly]
+        [--write]
 
-Five regular expressions of equal cost test a log line. In each phase one of them drops most lines,
-and which one is moves on when the phase ends, after so many ticks (figures 4.19 to 4.24 of Babu's
-thesis, where selectivities are permuted). The same lines go to each contestant, tick by tick in
-turn:
+Five regular expressions of equal cost test a log line, or five functions of Python that match one
+each (`--costly`): with the former filters are half of a tick. In each phase one of them drops most
+lines, and which one is moves on when the phase ends, after so many ticks (figures 4.19 to 4.24 of
+Babu's thesis, where selectivities are permuted). The same lines go to each contestant, tick by tick
+in turn:
 
 * **adaptive**: as cqlduck runs by default;
 * **oracle**: the best order of each phase, forced when the phase begins;
@@ -19,8 +21,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,9 +51,10 @@ def filter_of(name: str) -> str:
     return f"line ~ '[^a-z]{name}=([a-f]+|[0-9]+)+0[ ;]'"
 
 
-QUERY = "CREATE CONTINUOUS QUERY q AS SELECT n FROM log WHERE " + " AND ".join(
-    map(filter_of, FIELDS)
-)
+def function_of(name: str) -> Callable[[str], bool]:
+    """Return the same condition as a function of Python."""
+    pattern = re.compile(f"[^a-z]{name}=([a-f]+|[0-9]+)+0[ ;]")
+    return lambda line: pattern.search(line) is not None
 
 
 def lines(phase: int, count: int, drawn: random.Random) -> pa.Array:
@@ -101,10 +105,21 @@ class Contestant:
         self.seconds += time.perf_counter() - started
 
 
-def contestant(stack: contextlib.ExitStack, order: str | None = None) -> Contestant:
+def contestant(
+    stack: contextlib.ExitStack, order: str | None = None, *, costly: bool = False
+) -> Contestant:
     """Return a fresh database in memory, perhaps with an order that is forced."""
     con = stack.enter_context(cqlduck.connect(threads=2))
-    con.execute("CREATE STREAM log (n INTEGER, line VARCHAR, t INTEGER) TIMESTAMP BY t;" + QUERY)
+    con.execute("CREATE STREAM log (n INTEGER, line VARCHAR, t INTEGER) TIMESTAMP BY t")
+    conditions = [filter_of(name) for name in FIELDS]
+    if costly:
+        conditions = [f"has_{name}(line)" for name in FIELDS]
+        for name in FIELDS:
+            con.create_function(
+                f"has_{name}", function_of(name), ["VARCHAR"], "BOOLEAN",
+                exception_handling="return_null",
+            )  # fmt: skip
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT n FROM log WHERE {' AND '.join(conditions)}")
     made = Contestant(con)
     if order is not None:
         made.want(order)
@@ -132,7 +147,9 @@ class Row:
     changes: int
 
 
-def run(period: int, ticks: int, pools: Sequence[pa.Array], size: int) -> Row:
+def run(
+    period: int, ticks: int, pools: Sequence[pa.Array], size: int, *, costly: bool = False
+) -> Row:
     """Run all contestants in turn; return how they compare.
 
     Args:
@@ -140,11 +157,13 @@ def run(period: int, ticks: int, pools: Sequence[pa.Array], size: int) -> Row:
         ticks: How many ticks there are.
         pools: Lines of each phase, of which ticks take slices.
         size: How many lines a tick has.
+        costly: Whether filters are functions of Python.
     """
     drawn = random.Random(period)
     with contextlib.ExitStack() as stack:
-        adaptive, oracle = contestant(stack), contestant(stack)
-        fixed = [contestant(stack, best_order(phase)) for phase in range(len(FIELDS))]
+        adaptive, oracle = (contestant(stack, costly=costly) for _ in range(2))
+        orders = map(best_order, range(len(FIELDS)))
+        fixed = [contestant(stack, order, costly=costly) for order in orders]
         everyone = [adaptive, oracle, *fixed]
         for tick in track(range(ticks), f"phases of {period} ticks", transient=True):
             phase = tick // period % len(FIELDS)
@@ -189,8 +208,6 @@ def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-BEGIN, END = "<!-- filters -->\n", "<!-- end of filters -->\n"
-
 HEAD = (
     "ticks a phase", "ticks between probes", "phase in probes", "time, × oracle",
     "best fixed order, × adaptive", "worst fixed order, × adaptive", "changes",
@@ -233,8 +250,10 @@ def main() -> None:
     """Run, and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ticks", type=int, default=400, help="ticks of each run (default 400)")
+    parser.add_argument("--phases", type=int, default=1, help="phases of each run at least (1)")
     parser.add_argument("--periods", default="2,10,50,200", help="ticks of a phase")
     parser.add_argument("--lines", type=int, default=10_000, help="lines a tick (default 10,000)")
+    parser.add_argument("--costly", action="store_true", help="filters are functions of Python")
     parser.add_argument("--write", action="store_true", help="write ADAPTIVITY.md and the picture")
     given = parser.parse_args()
     console = Console()
@@ -242,25 +261,29 @@ def main() -> None:
     pools = [lines(phase, 4 * given.lines, drawn) for phase in range(len(FIELDS))]
     rows = []
     for period in map(int, given.periods.split(",")):
-        rows.append(run(period, given.ticks, pools, given.lines))
+        ticks = max(given.ticks, given.phases * period)
+        rows.append(run(period, ticks, pools, given.lines, costly=given.costly))
         console.print(dict(zip(HEAD, table(rows)[-1], strict=True)))
     shown = Table(*HEAD)
     for row in table(rows):
         shown.add_row(*row)
     console.print(shown)
     if given.write:
-        draw(rows, HERE / "filters.png")
+        name = "costly_filters" if given.costly else "filters"
+        what = "functions of Python" if given.costly else "regular expressions"
+        draw(rows, HERE / f"{name}.png")
         body = ["| " + " | ".join(row) + " |" for row in (HEAD, ["---:"] * len(HEAD), *table(rows))]
         joins.write(
-            "# The order of filters while the mix changes\n\n"
-            f"`python benchmarks/filters.py --ticks {given.ticks} --periods {given.periods} "
-            f"--lines {given.lines} --write`\n\n"
-            "Five regular expressions of equal cost over log lines; which of them drops most moves "
+            f"# The order of {'costly ' if given.costly else ''}filters while the mix changes\n\n"
+            f"`python benchmarks/filters.py --ticks {given.ticks} --phases {given.phases} "
+            f"--periods {given.periods} --lines {given.lines}{' --costly' * given.costly} "
+            "--write`\n\n"
+            f"Five {what} of equal cost over log lines; which of them drops most moves "
             "on at the end of each phase. `filters.py` says what is compared.\n\n"
             + "\n".join(body)
-            + "\n\n![speed over the length of a phase](filters.png)\n",
-            BEGIN,
-            END,
+            + f"\n\n![speed over the length of a phase]({name}.png)\n",
+            f"<!-- {name} -->\n",
+            f"<!-- end of {name} -->\n",
         )
 
 

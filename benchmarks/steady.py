@@ -11,6 +11,8 @@ one is pinned, and both run in turn, in blocks of ten ticks; the ratio of a pair
 best single plan over that of adaptive. Shown are the geometric mean of the pairs, and the interval
 in which it lies with 95 % by the bootstrap. At the end the answers are compared.
 
+`--write` puts the rows of these workloads into the table, those of others stay: all take hours.
+
 The best of many medians is partly luck, so a mean somewhat above 1 says no more than one of 1.
 """
 
@@ -22,13 +24,14 @@ import itertools
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import steady_workloads
-from joins import write
+from joins import HERE, write
 from rich.console import Console
 from rich.progress import track
 from steady_workloads import Steady, Taken
@@ -215,11 +218,6 @@ class Row:
     late: int
 
     @property
-    def is_kept(self) -> bool:
-        """Whether adapting costs two percent at most."""
-        return self.mean >= 0.98 and self.low >= 0.96
-
-    @property
     def cells(self) -> tuple[str, ...]:
         """The row as text."""
         plan = "the default" if self.best is None else f"{self.best[0]}: {self.best[1]}"
@@ -280,6 +278,32 @@ def run(name: str, settle: int, ticks: int, pairs: int) -> Row:
 BEGIN, END = "<!-- steady -->\n", "<!-- end of steady -->\n"
 
 
+def _is_kept(cells: Sequence[str]) -> bool:
+    """Return whether adapting costs two percent at most, as a row of the table says."""
+    mean, low = cells[HEAD.index("best, × adaptive")], cells[HEAD.index("95 % of it")].split()[0]
+    return float(mean) >= 0.98 and float(low) >= 0.96
+
+
+def merged(
+    rows: Sequence[tuple[str, ...]], path: Path = HERE / "ADAPTIVITY.md"
+) -> list[tuple[str, ...]]:
+    """Return the rows of the table that there is and new ones, which come in the place of old ones.
+
+    Args:
+        rows: The new rows as text.
+        path: The file with the table.
+    """
+    whole = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = whole.partition(BEGIN)[2].partition(END)[0].splitlines()
+    listed = [
+        tuple(cell.strip() for cell in line.strip("|").split("|"))
+        for line in lines
+        if line.startswith("|")
+    ]
+    there = {cells[0]: cells for cells in listed[2:]} | {cells[0]: cells for cells in rows}
+    return [there[name] for name in steady_workloads.names() if name in there]
+
+
 def main() -> None:
     """Run, and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -294,20 +318,20 @@ def main() -> None:
     for name in given.only.split(","):
         rows.append(run(name, given.settle, given.ticks, given.pairs))
         console.print(dict(zip(HEAD, rows[-1].cells, strict=True)))
-    kept = sum(row.is_kept for row in rows)
-    verdict = f"Adapting costs 2 % at most with {kept} of {len(rows)} workloads."
-    console.print(verdict)
     if given.write:
-        listed = (HEAD, ["---:"] * len(HEAD), *(row.cells for row in rows))
-        body = "\n".join("| " + " | ".join(row) + " |" for row in listed)
+        listed = merged([row.cells for row in rows])
+        kept = sum(_is_kept(cells) for cells in listed)
+        body = "\n".join(
+            "| " + " | ".join(cells) + " |" for cells in (HEAD, ["---:"] * len(HEAD), *listed)
+        )
         write(
             "# While nothing changes\n\n"
-            f'`python benchmarks/steady.py --only "{given.only}"'
-            f" --settle {given.settle} --ticks {given.ticks} --pairs "
+            f"`python benchmarks/steady.py --settle {given.settle} --ticks {given.ticks} --pairs "
             f"{given.pairs} --write`\n\n"
             "Adaptive beside the best plan that stays: the default one, or one option of one point "
             "pinned. `steady.py` says how they are compared. A ratio below 1 is what adapting "
-            f"costs. {verdict}\n\n{body}\n",
+            f"costs. Adapting costs 2 % at most with {kept} of {len(listed)} workloads.\n\n"
+            f"{body}\n",
             BEGIN,
             END,
         )

@@ -333,6 +333,18 @@ def test_all_plans_of_a_workload_give_the_same_answers(monkeypatch: pytest.Monke
     assert row.low <= row.mean <= row.high
 
 
+def test_rows_of_other_workloads_stay_in_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "there.md"
+    rows = {name: (name, "1.0", "3", "the default", "0.98", "0.96 to 1", "0", "0")
+            for name in ("w2 b", "nexmark q5", "tpch q1")}  # fmt: skip
+    listed = [steady.HEAD, ("---:",) * len(steady.HEAD), rows["nexmark q5"], rows["w2 b"]]
+    text = "\n".join("| " + " | ".join(cells) + " |" for cells in listed)
+    path.write_text(f"| other | table |\n\n{steady.BEGIN}# Text\n\n{text}\n{steady.END}")
+    new = [(*rows["w2 b"][:4], "0.97", "0.95 to 0.99", "1", "1"), rows["tpch q1"]]
+    assert steady.merged(new, path) == [new[0], rows["nexmark q5"], rows["tpch q1"]]
+    assert steady.merged(new, tmp_path / "none.md") == new
+
+
 def test_of_pairs_the_mean_and_its_interval_are_shown() -> None:
     mean, low, high = steady.interval([0.5, 2.0] * 30)
     assert mean == pytest.approx(1.0)
