@@ -131,7 +131,8 @@ def fail(
 ) -> None:
     """Let a query fail at an instant, in a change."""
     at = instants.shown_instant(catalogue.clock, instant)
-    reason = shortened(reason)
+    # DuckDB ends some of its messages with these
+    reason = shortened(reason).rstrip(".;! ")
     catalogue.turn(query, FAILED)
     query.error_reason, query.error_row = reason, row
     query.error = f"at {at}: {reason}" + ("" if row is None else f", at the row {row}")
