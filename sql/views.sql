@@ -437,14 +437,17 @@ SELECT
     a.trials,
     a.fills,
     a.probe_seconds,
-    a.trial_seconds,
+    greatest(a.trial_seconds, 0) AS trial_seconds,
     a.fill_seconds,
     a.switches,
     a.returned AS taken_back,
     a.expected AS expected_savings,
     a.measured AS measured_savings,
-    CASE WHEN a.block = l.block THEN a.last_cost ELSE 0 END
-    + CASE WHEN a.block >= l.block - 1 THEN a.block_cost ELSE 0 END AS last_seconds,
+    greatest(
+        CASE WHEN a.block = l.block THEN a.last_cost ELSE 0 END
+        + CASE WHEN a.block >= l.block - 1 THEN a.block_cost ELSE 0 END,
+        0
+    ) AS last_seconds,
     list_sum(list_filter([
         CASE WHEN a.block = l.block THEN a.last_expected END,
         CASE WHEN a.block >= l.block - 1 THEN a.block_expected END

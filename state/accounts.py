@@ -26,7 +26,8 @@ class Account:
         probes: How many probes ran.
         probe_seconds: What they took.
         trials: How often another option ran to be measured.
-        trial_seconds: By how much longer these ticks took than with the option that stood.
+        trial_seconds: By how much longer these ticks took than with the option that stood, all
+            together; below 0 if less.
         fills: How often a cache was filled.
         fill_seconds: What that took.
         switches: How often another option was chosen because of what was measured.

@@ -6,9 +6,11 @@ runs; `cqlduck.streamon` defines the points and chooses. In this module they are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.connection import Database
 
@@ -84,17 +86,30 @@ class Change:
 
 
 def load(database: Database) -> dict[Point, Choice]:
-    """Return what is chosen, by point."""
+    """Return what is chosen, by point.
+
+    Raises:
+        DatabaseError: A row that nobody has written so.
+    """
     if database.is_new:
         return {}
     rows = database.rows(
         "SELECT point, owner, operator, ticks, input, option, options, chosen_by, since, seconds "
         "FROM cql_state.choices"
     )
-    return {
-        Point(*row[:5]): Choice(row[5], tuple(row[6]), row[7], row[8], tuple(row[9]))
-        for row in rows
-    }
+    found = {}
+    for *key, option, options, chosen_by, since, seconds in rows:
+        point = Point(*key)
+        measured = [one for one in seconds if one is not None]
+        is_whole = len(options) == len(seconds) and option in options
+        if not is_whole or not all(0 <= one < math.inf for one in measured):
+            raise DatabaseError(
+                f"a row of cql_state.choices of the point {point.name} of {point.owner} is not "
+                f"what was written: {option} of {options}, which took {seconds} seconds",
+                hint="delete the row in DuckDB; the point then begins with its default option",
+            )
+        found[point] = Choice(option, tuple(options), chosen_by, since, tuple(seconds))
+    return found
 
 
 def write(database: Database, choices: Mapping[Point, Choice | None]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import choices
+import duckdb
 import pytest
 
 import cqlduck
@@ -68,7 +69,7 @@ def measuring(con: cqlduck.Connection, fraction: float = 100.0) -> None:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine decide nothing: any gain is enough, and no switch is taken back."""
     monkeypatch.setattr("cqlduck.streamon.filters.LEAST_GAIN", 0.0)
-    monkeypatch.setattr("cqlduck.streamon.modelled.TOLERANCE", 1000.0)
+    monkeypatch.setattr("cqlduck.streamon.confirming.TOLERANCE", 1000.0)
 
 
 def policy(con: cqlduck.Connection) -> FilterOrder:
@@ -235,10 +236,19 @@ def test_a_switch_is_credited_with_what_was_measured_when_it_was_confirmed() -> 
         ledger.ran(POINT, 1)
         assert 6.0 == of(ledger).measured
         assert (2, 1) == (of(ledger).switches, of(ledger).returned)
+        # so it is if it comes back before it is said what it was worse by
+        ledger.switched(POINT, 4.0, None, returns=False)
+        ledger.ran(POINT, 10)
+        ledger.switched(POINT, None, None, returns=True)
+        ledger.note(POINT, Observation((), "1 2", RETURNED, 4.0, 0.0, 6.0), None)
+        assert -14.0 == of(ledger).measured
+        ledger.ran(POINT, 1)
+        assert -13.0 == of(ledger).measured
+        assert (3, 2) == (of(ledger).switches, of(ledger).returned)
         # what a user has chosen is credited with nothing
         ledger.ended(POINT)
         ledger.ran(POINT, 1000)
-        assert 6.0 == of(ledger).measured
+        assert -13.0 == of(ledger).measured
 
 
 def of(ledger: Ledger) -> Any:
@@ -304,6 +314,28 @@ def test_the_best_single_option_is_compared_with_what_was_picked_there() -> None
     assert [("2 1", 3.0, 1.5)] == found
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "seconds = [1.0]",
+        "seconds = seconds || [1.0]",
+        "seconds[1] = 'NaN'",
+        "seconds = list_transform(seconds, lambda s: -1.0)",
+        "seconds = list_transform(seconds, lambda s: 'inf'::DOUBLE)",
+        "option = 'three'",
+    ],
+)
+def test_a_choice_that_nobody_has_written_so_is_named(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "some.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(SCHEMA + QUERY)
+        con.pin("filters", "2 1", "q")
+    with duckdb.connect(str(path)) as plain:
+        plain.execute(f"UPDATE cql_state.choices SET {damage} WHERE point = 'filters'")
+    with pytest.raises(cqlduck.DatabaseError, match="of the point filters of q is not what was"):
+        cqlduck.connect(path)
+
+
 def test_trials_are_charged_with_the_seconds_by_which_they_took_longer() -> None:
     with cqlduck.connect() as con:
         choices.measure(con)
@@ -314,8 +346,12 @@ def test_trials_are_charged_with_the_seconds_by_which_they_took_longer() -> None
         executor.measured(point, "whole", 4.0)
         executor.measured(point, "whole", 0.5)
         account = executor.ledger.kept.accounts[point]
-        assert (2, 3.0) == (account.trials, account.trial_seconds)
+        assert (2, 2.5) == (account.trials, account.trial_seconds)
         executor._switch(point, Proposal("whole", now=1.0, then=0.5), "measured", None)
+        # the choice says what the log says of it
+        choice = executor.kept.choices[point]
+        by_option = dict(zip(choice.options, choice.seconds, strict=True))
+        assert (1.0, 0.5) == (by_option["staged"], by_option["whole"])
         executor.measured(point, "whole", 0.5)
         executor.measured(point, "whole", 0.5)
         account = executor.ledger.kept.accounts[point]

@@ -35,7 +35,7 @@ from cqlduck.rewrite.plan.segments import (
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled
-from cqlduck.streamon import caching, modelled, streamon
+from cqlduck.streamon import caching, confirming, modelled, streamon
 from cqlduck.streamon.cache_choice import (
     allocated,
     global_optimum,
@@ -782,7 +782,7 @@ def test_a_cache_is_made_because_it_is_expected_to_save(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the statements take does not matter here; what the model says does."""
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     with cqlduck.connect() as adaptive:
         choices.measure(adaptive)
         adaptive.engine.streamon.budget.fraction = 1e9
@@ -821,7 +821,7 @@ def slow_and_fast_relations(con: cqlduck.Connection, ticks: range) -> None:
 def test_a_cache_of_relations_is_made_because_it_is_expected_to_save(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     query = SLOW.replace("s [RANGE 900], u [RANGE 900]", "k AS s, l AS u")
     with cqlduck.connect() as adaptive:
         choices.measure(adaptive)
@@ -844,7 +844,7 @@ def test_a_cache_that_takes_more_than_it_may_is_given_up(
     monkeypatch: pytest.MonkeyPatch, rows: int, seconds: float, what: str
 ) -> None:
     """The model errs: the tick is undone with the cache, runs without it, and the log says so."""
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     monkeypatch.setattr(streamon, "fill_limit", lambda _: Limit(rows, seconds))
     answers = []
     for adaptive in (False, True):
@@ -881,7 +881,7 @@ def test_a_cache_that_takes_more_than_it_may_is_given_up(
 @pytest.mark.parametrize("algorithm", ["optimum", "a-caching", "exhaustive", "global"])
 def test_an_algorithm_selects_the_caches(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
     """A tuple of s meets u first, as in the text: that satisfies the prefix invariant."""
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     asked = []
     for name, found in caching.ALGORITHMS.items():
         monkeypatch.setitem(
@@ -912,7 +912,7 @@ def test_a_cache_that_has_grown_too_large_is_dropped(
     monkeypatch: pytest.MonkeyPatch, is_pinned: bool
 ) -> None:
     """However much it brings; one that somebody has pinned stays."""
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     answers = []
     for adaptive in (False, True):
         with cqlduck.connect(adaptive=adaptive) as con:
@@ -950,7 +950,7 @@ def policy(con: cqlduck.Connection) -> tuple[caching.JoinCaching, Costs]:
 
 
 def test_what_is_modelled_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     with cqlduck.connect() as con:
         choices.measure(con)
         con.engine.streamon.budget.fraction = 1e9
@@ -1078,7 +1078,7 @@ def known_by(made: caching.JoinCaching) -> Known | None:
 
 
 def test_the_keys_that_a_tick_asks_for_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     with cqlduck.connect() as con:
         choices.measure(con)
         con.engine.streamon.budget.fraction = 1e9

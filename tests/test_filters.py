@@ -24,11 +24,12 @@ from cqlduck.rewrite.plan.orders import FILTERS, Site
 from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
-from cqlduck.state.observations import CONFIRMED
+from cqlduck.state.observations import CONFIRMED, RETURNED
 from cqlduck.state.probing import Found, Profiled, Wanted
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.confirming import COMPARED_TICKS, CONFIRMING_TICKS, PATIENCE
 from cqlduck.streamon.filters import FilterOrder
-from cqlduck.streamon.modelled import COMPARED_TICKS, CONFIRMING_TICKS, FIRST_PROBES, WINDOW
+from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW
 from cqlduck.streamon.points import (
     A_GREEDY,
     INDEPENDENT,
@@ -248,6 +249,8 @@ class Ticks:
         self.now = WRITTEN
         self.facts = Facts(1000, about=about(filters), algorithm=lambda: algorithm)
         self.proposals: list[Proposal] = []
+        self.undone: set[int] = set()
+        """The numbers of proposals that are undone with their ticks, which run again."""
 
     def probed(self, masks: dict[int, int], times: tuple[float, ...]) -> None:
         self.policy.saw(self.facts, self.now, None, Profiled(SITE, masks, times, 0.002))
@@ -259,6 +262,8 @@ class Ticks:
             found = self.policy.propose(self.now, Statistics(), facts)
             if found is not None:
                 self.proposals.append(found)
+                if len(self.proposals) - 1 in self.undone:
+                    continue
                 self.now = found.option
             self.policy.saw(facts, self.now, seconds * elements, None)
         return self.now
@@ -376,8 +381,58 @@ def test_ticks_of_another_size_confirm_and_refute_nothing() -> None:
     ticks.probed(DROPPED_BY_THIRD, EQUAL)
     # an element of a small tick takes ten times as long, whatever the order
     assert ticks.run(1, 1e-6) == "3 1 2"
-    assert ticks.run(20, 3e-5, elements=20) == "3 1 2"
+    assert ticks.run(PATIENCE - 1, 3e-5, elements=20) == "3 1 2"
+    assert ticks.run(1, 1e-6) == "3 1 2"
+    assert ticks.run(PATIENCE - 1, 3e-5, elements=20) == "3 1 2"
     assert ticks.run(20, 1e-6) == "3 1 2"
+    assert [CONFIRMED] == [seen.outcome for seen in ticks.policy.decided()]
+
+
+@pytest.mark.parametrize(("takes", "ends"), [(3e-6, WRITTEN), (3e-4, "3 1 2")])
+def test_where_the_size_does_not_come_again_ticks_of_another_one_decide(
+    takes: float, ends: str
+) -> None:
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    ticks.run(1, 1e-6)
+    assert ticks.run(PATIENCE - 1, 3e-5, elements=20) == "3 1 2"
+    assert ticks.run(1, takes, elements=20) == WRITTEN
+    assert "no such ticks come any more" in ticks.proposals[-1].reason
+    assert ticks.run(1 + CONFIRMING_TICKS, takes, elements=20) == ends
+    (seen,) = ticks.policy.decided()
+    assert seen.expected is None
+    assert (seen.before, seen.measured) == pytest.approx((takes, 3e-5))
+    assert not ticks.policy.waits
+
+
+def test_an_order_that_is_in_doubt_is_left_where_the_size_does_not_come_again() -> None:
+    ticks = Ticks()
+    ticks.run(5, 1e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    ticks.run(1 + CONFIRMING_TICKS, 2e-6)
+    assert ticks.run(1, 5e-6) == WRITTEN
+    assert ticks.run(PATIENCE + 1, 3e-5, elements=20) == WRITTEN
+    (seen,) = ticks.policy.decided()
+    assert (seen.outcome, seen.before, seen.measured) == (RETURNED, 1e-6, 2e-6)
+
+
+@pytest.mark.parametrize("undone", [set(), {0}, {1}, {2}, {0, 2, 4, 5}])
+def test_what_is_undone_with_its_tick_is_proposed_again(undone: set[int]) -> None:
+    """The order that begins, the one before when it is in doubt, the new one when that is over."""
+    ticks = Ticks()
+    ticks.undone = undone
+    ticks.run(5, 1e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    while ticks.run(1, 2e-6) != "3 1 2":
+        assert len(ticks.proposals) < 9
+    while ticks.run(1, 2e-6 if ticks.now == "3 1 2" else 5e-6) != WRITTEN:
+        assert len(ticks.proposals) < 9
+    ticks.run(1 + CONFIRMING_TICKS + len(undone), 5e-6)
+    proposed = [p.option for number, p in enumerate(ticks.proposals) if number not in undone]
+    assert proposed == ["3 1 2", WRITTEN, "3 1 2"]
+    assert len(ticks.proposals) == len(proposed) + len(undone)
+    assert [CONFIRMED] == [seen.outcome for seen in ticks.policy.decided()]
 
 
 def test_explain_says_what_keeps_the_order_of_the_text() -> None:

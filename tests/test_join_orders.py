@@ -21,11 +21,11 @@ from cqlduck.rewrite.statements.ordered import JoinPipeline
 from cqlduck.state import plans
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
-from cqlduck.streamon import join_orders, joins, modelled
+from cqlduck.streamon import confirming, join_orders, joins
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.confirming import CONFIRMING_TICKS
 from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.joins import JoinOrder
-from cqlduck.streamon.modelled import CONFIRMING_TICKS
 from cqlduck.streamon.points import A_GREEDY, INDEPENDENT, OPTIMUM, PLANNED, SWEEP, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal
@@ -576,7 +576,7 @@ def test_what_is_measured_is_put_into_force_and_shown(
 ) -> None:
     """Each tuple matches hundreds of s, and none of u; what that takes does not matter here."""
     monkeypatch.setattr(joins, "LEAST_GAIN", -1.0)
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     con.engine.streamon.budget.fraction = 1.0
     choices.measure(con)
     con.execute(STREAMS)

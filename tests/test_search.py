@@ -23,7 +23,7 @@ from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.rewrite.statements.ordered import NOWHERE, TableSearch
 from cqlduck.state.probing import RowsCounted
 from cqlduck.state.profile import Profile
-from cqlduck.streamon import lookups, modelled, searching
+from cqlduck.streamon import confirming, lookups, searching
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import SCAN, Facts
 from cqlduck.streamon.searching import LEAST_ROWS, MOST_TICKS, Searching
@@ -356,7 +356,7 @@ def test_indexes_are_chosen_by_what_is_modelled_and_measured(
         monkeypatch.setattr(module, "LEAST_ROWS", 1000)
     # a scan as of 10 million rows, which an index is known to save
     monkeypatch.setattr(searching, "SCANNED_SECONDS", 1e-5)
-    monkeypatch.setattr(modelled, "TOLERANCE", 1e9)
+    monkeypatch.setattr(confirming, "TOLERANCE", 1e9)
     path = tmp_path / "some.duckdb"
     chosen = "SELECT owner, option, chosen_by FROM cql.points WHERE point = 'search' ORDER BY owner"
     expected = [("q", "1", "measured"), ("r", "1", "measured")]

@@ -69,6 +69,10 @@ def test_what_may_be_large_takes_all(con: cqlduck.Connection, large) -> None:
     assert 0 < con.table("q").fetchall()[0][0]
 
 
+def test_ticks_in_which_time_alone_moves_on_are_of_another_size() -> None:
+    assert sized(0) != sized(1)
+
+
 @pytest.mark.parametrize("read", ["table", "arrow"])
 def test_an_answer_that_was_small_is_read_by_as_many_as_there_are(
     con: cqlduck.Connection, read: str, monkeypatch: pytest.MonkeyPatch
@@ -87,7 +91,7 @@ def test_few_elements_that_take_long_try_all_threads(monkeypatch: pytest.MonkeyP
     policy, known, facts = ThreadCount(Budget()), Statistics(), Facts(100)
     takes = {ONE: 2 * policies.LEAST_SECONDS, ALL: 1.5 * policies.LEAST_SECONDS}
     ran, now = [ONE], policy.default(facts)
-    for _ in range(20):
+    for _ in range(50):
         proposal = policy.propose(now, known, facts)
         option = now if proposal is None else proposal.option
         if proposal is not None and not proposal.is_trial:

@@ -58,7 +58,7 @@ def founding(engine: Engine, one: Candidate, own: Compiled | None = None) -> Fou
     """
     since = since_of(engine, one.query)
     if any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(one.query)):
-        return "it reads a stream with LATE AMEND"
+        return "it reads a stream with LATE AMEND, or a query that does"
     busy = (
         f"{one.query.name} keeps its own plan, as it has begun, is read or pinned, or has other "
         "options"

@@ -14,9 +14,9 @@ since which tick and why.
 **When.** A choice is made when a tick is about to reach the point, between two ticks of the same
 query, inside the tick's transaction. A rollback of the tick undoes the choice and its row in the
 log. Choices are rows of the database, and still stand when it is opened again. So is what the
-policies of modelled points have found (`modelled`), what was decided there (`regions`), and what
-that has cost and brought (`ledger`). *Measurements* belong to one plan: a query that is planned
-anew begins without any.
+policies of modelled points have found (`modelled`), which choice waits to be confirmed
+(`confirming`), what was decided there (`regions`), and what that has cost and brought (`ledger`).
+*Measurements* belong to one plan: a query that is planned anew begins without any.
 
 **How.** Before a tick the executor asks, in this order: the user (`StreaMon.pin`), the
 re-optimizer's proposal, the standing option. A proposal is a *trial*, which runs once to be

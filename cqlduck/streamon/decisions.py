@@ -45,6 +45,7 @@ class Switch:
             runs again then, to be compared with it under the mix that there is now.
         sample: What an element took in the ticks with which those to come are compared: with the
             option before, then, if there is doubt, with the one after.
+        others: How many ticks of other sizes have come since the last of this one.
     """
 
     before: str
@@ -56,6 +57,7 @@ class Switch:
     costs: Mapping[str, float] = field(default_factory=dict)
     doubted: float | None = None
     sample: tuple[float, ...] = ()
+    others: int = 0
 
     @property
     def running(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import accounts, choices, observations
@@ -187,7 +188,7 @@ class Executor:
         if option == standing:
             self.ledger.ran(point, 1)
         else:
-            self.ledger.trial(point, max(seconds - (usual or seconds), 0.0))
+            self.ledger.trial(point, seconds - (usual or seconds))
 
     def answered(self, query: str, facts: Facts, option: str, seconds: float) -> None:
         """Take note of a tick of a query that was answered incrementally, or anew.
@@ -347,14 +348,15 @@ class Executor:
         self, point: Point, proposal: Proposal, chosen_by: str, instant: Instant | None
     ) -> None:
         before = self.kept.choices[point].option
-        self._put(point, proposal.option, chosen_by)
+        measured = {before: proposal.now, proposal.option: proposal.then}
+        self._put(point, proposal.option, chosen_by, measured)
         if before == proposal.option:
             return
         if chosen_by == MEASURED:
-            measured = None
+            saved = None
             if proposal.now is not None and proposal.then is not None and not proposal.returns:
-                measured = proposal.now - proposal.then
-            self.ledger.switched(point, proposal.expected, measured, returns=proposal.returns)
+                saved = proposal.now - proposal.then
+            self.ledger.switched(point, proposal.expected, saved, returns=proposal.returns)
         else:
             self.ledger.ended(point)
         change = Change(
@@ -363,14 +365,30 @@ class Executor:
         )  # fmt: skip
         self.kept = replace(self.kept, changes=(*self.kept.changes, change))
 
-    def _put(self, point: Point, option: str, chosen_by: str) -> Choice:
+    def _put(
+        self,
+        point: Point,
+        option: str,
+        chosen_by: str,
+        measured: Mapping[str, float | None] = MappingProxyType({}),
+    ) -> Choice:
+        """Have an option stand.
+
+        Args:
+            point: The point.
+            option: The option.
+            chosen_by: Who has chosen it.
+            measured: What the choice says that options take; of others their last ticks say it.
+        """
         standing = self.kept.choices.get(point)
         options = KINDS[point.name].options
         # of a point with orders the one before and the new one are all that is known
         others = [option] if standing is None else [standing.option, option]
         options = tuple(dict.fromkeys((*options, *others)))
         known = self.profiler.statistics(point)
-        seconds = tuple(known.median(one) if known.seconds else None for one in options)
+        seconds = tuple(
+            known.median(one) if measured.get(one) is None else measured[one] for one in options
+        )
         choice = Choice(option, options, chosen_by, self.number, seconds)
         kept = self.kept
         found = {**kept.choices, point: choice}

@@ -18,9 +18,9 @@ from typing import Any
 from cqlduck.rewrite.plan.orders import Order, order_name, order_of
 from cqlduck.rewrite.statements.ordered import OrderedFilters
 from cqlduck.state.probing import Found, Profiled
+from cqlduck.streamon.confirming import CONFIRMING_TICKS
 from cqlduck.streamon.decisions import Better, Costing, runs
 from cqlduck.streamon.modelled import (
-    CONFIRMING_TICKS,
     LEAST_GAIN,
     WINDOW,
     Modelled,

@@ -22,10 +22,10 @@ from cqlduck.rewrite.plan.orders import Order, order_name, order_of
 from cqlduck.rewrite.statements.ordered import JoinPipeline
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
 from cqlduck.streamon import join_orders
+from cqlduck.streamon.confirming import CONFIRMING_TICKS
 from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches
 from cqlduck.streamon.modelled import (
-    CONFIRMING_TICKS,
     LEAST_GAIN,
     WINDOW,
     Modelled,

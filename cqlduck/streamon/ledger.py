@@ -110,7 +110,10 @@ class Ledger:
         )
 
     def trial(self, point: Point, seconds: float) -> None:
-        """Charge a trial with the seconds by which it took longer than what stands; 0 if less."""
+        """Charge a trial with the seconds by which it took longer than what stands, or less.
+
+        Both count: of options that take as long the trials cost nothing, all in all.
+        """
         mine = self._account(point)
         self._put(
             point,
@@ -151,11 +154,13 @@ class Ledger:
         """
         mine = self._account(point)
         if returns:
+            # what it has cost is credited when that is known, for the elements since the switch
             account = replace(
                 mine,
                 returned=mine.returned + 1,
                 saves_expected=mine.before_expected,
                 saves_measured=mine.before_measured,
+                units=mine.units or 0.0,
             )
         else:
             account = replace(
@@ -165,8 +170,9 @@ class Ledger:
                 saves_measured=measured,
                 before_expected=mine.saves_expected,
                 before_measured=mine.saves_measured,
+                units=0.0,
             )
-        self._put(point, replace(account, units=0.0), is_news=True)
+        self._put(point, account, is_news=True)
 
     def ended(self, point: Point) -> None:
         """Credit nothing to what stands from now on: a user has chosen it, or nobody."""
@@ -199,7 +205,9 @@ class Ledger:
         if units is not None and is_known and seen.outcome in (CONFIRMED, RETURNED):
             saved = (seen.before or 0.0) - (seen.measured or 0.0)
             self._credit(point, None, saved * units)
-            self._put(point, replace(self._account(point), saves_measured=saved, units=0.0))
+            mine = self._account(point)
+            goes_on = saved if seen.outcome == CONFIRMED else mine.before_measured
+            self._put(point, replace(mine, saves_measured=goes_on, units=0.0))
         noted = (*self.kept.noted, Noted(self.number, instant, point, seen))
         has_news = self.kept.has_news or seen.outcome != STAYS
         self.kept = replace(self.kept, noted=noted, has_news=has_news)

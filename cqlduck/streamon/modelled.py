@@ -2,11 +2,7 @@
 
 The cost of an order, or of a cache, is modelled from what probes find, so none has to run to be
 known. An option runs only if it is expected to save enough of what the statements take that it
-changes. It is then confirmed: if the next ticks take longer than the last ones with the old option,
-that one comes back. But an option is looked for when the mix of tuples changes, and then the last
-ones before say nothing of the old option any more: so the next ticks with it decide. If they take
-clearly longer, the new one runs again. If not, the old one is not left for the same option until
-what was found has moved by `MOVED`.
+changes. It is then confirmed, or taken back (`confirming`).
 
 In the paper each dropped tuple is profiled with probability p. Here a probe is a statement, which
 costs a millisecond or more however few tuples there are; how often one runs is what the budget
@@ -23,19 +19,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from statistics import median
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from cqlduck.state.observations import CONFIRMED, RETURNED, STAYS, UNDECIDED, Observation
+from cqlduck.state.observations import STAYS, UNDECIDED, Observation
 from cqlduck.state.probing import Found, Wanted
-from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.confirming import COMPARED_TICKS, CONFIRMING_TICKS, Confirming
 from cqlduck.streamon.decisions import Better, Costing, Switch, size_class
-from cqlduck.streamon.noise import longer
 from cqlduck.streamon.points import Facts
-from cqlduck.streamon.policy import DecidingPolicy
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.regions import Regions
 from cqlduck.streamon.trials import Proposal
 
 WINDOW = 1000
@@ -59,53 +51,30 @@ EARLY_BUDGETS = 3.0
 LEAST_GAIN = 0.05
 """Which part of the time of its statements an order has to save to be tried."""
 
-CONFIRMING_TICKS, COMPARED_TICKS = 3, 12
-"""How many ticks with a new order are compared with the last ones before: at least, and at most,
-where it is not clear whether they take longer."""
-
-TOLERANCE = 1.05
-"""How many times longer these may take."""
-
-MOVED = 0.2
-"""By how much of all tuples a drop rate has to move for a refused order to be considered again."""
-
 MAX_COMPARED = 8
 """Of how many options an observation says what they cost."""
 
 
 @dataclass
-class Modelled(DecidingPolicy):
+class Modelled(Confirming):
     """The policy of a point whose options are modelled.
 
     Attributes:
-        budget: What probes may cost.
         probes: How many probes have run.
-        is_due: Whether something was found since another option was looked for.
-        regions: What was decided, under which statistics.
         searched: How often another option was searched for.
         gains_little: Whether the last search found one that saves too little.
     """
 
     least_elements: ClassVar[int] = 256
     """Of how many elements a tick has to be to be probed."""
-    leniency: ClassVar[float] = 1.0
-    """How many times longer than `TOLERANCE` allows a few ticks with a new option may take."""
 
-    budget: Budget
     probes: int = 0
-    is_due: bool = False
-    regions: Regions = field(default_factory=Regions)
     searched: int = 0
     gains_little: bool = False
     _took: dict[bool, float] = field(default_factory=dict)
-    _known: dict[int, Statistics] = field(default_factory=dict)
-    _usual: dict[int, float] = field(default_factory=dict)
     _is_early: bool = False
-    _switch: Switch | None = None
-    _refused: dict[str, Sequence[float]] = field(default_factory=dict)
     _repeated: tuple[str, int] = ("", 0)
     _ticks: int = 0
-    _since: int | None = None
 
     # -- what a kind of options says ---------------------------------------------------------------
 
@@ -119,11 +88,6 @@ class Modelled(DecidingPolicy):
         """How many probes are needed before something is known, for which the budget is larger."""
         return FIRST_PROBES
 
-    @property
-    def waits(self) -> bool:
-        """Whether it waits for what the next tick takes, to choose or to confirm."""
-        return self.is_due or self._switch is not None
-
     @abstractmethod
     def forget(self) -> None:
         """Forget what older probes have found."""
@@ -131,10 +95,6 @@ class Modelled(DecidingPolicy):
     @abstractmethod
     def learn(self, found: Found) -> bool:
         """Take note of what a probe has found; return whether an option can follow from it."""
-
-    @abstractmethod
-    def drops(self) -> Sequence[float]:
-        """Return of all tuples which part each filter or input drops."""
 
     def statistics(self) -> Sequence[float]:
         """Return all statistics on which the choice depends, each about 0 to 1."""
@@ -204,27 +164,35 @@ class Modelled(DecidingPolicy):
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
         self._ticks += 1
-        if facts.elements is None or not (self.is_due or self._switch is not None):
+        if facts.elements is None:
             return None
-        mine, size = self._of(facts.elements), size_class(facts.elements)
+        undone = self._undone(now)
+        found = undone or self._proposal(now, facts, facts.elements)
+        if found is not None:
+            times = 0 if self._proposed is None else self._proposed[2]
+            self._proposed = now, found, times + 1 if undone else 0
+        return found
+
+    def _proposal(self, now: str, facts: Facts, elements: int) -> Proposal | None:
+        if not (self.is_due or self._switch is not None):
+            return None
+        mine, size = self._of(elements), size_class(elements)
         if self._switch is not None and self._switch.running != now:
-            # it was undone with its tick, or somebody has chosen another one
+            # somebody has chosen another one
             self._switch, self.is_due = None, True
         if self._switch is not None:
-            if self._switch.size != size or mine.runs(now) < CONFIRMING_TICKS:
-                return None
-            is_longer = self._is_longer(self._switch, [*mine.seconds[now]])
-            if is_longer is None:
-                return None
-            decide = self._confirm if self._switch.doubted is None else self._settle
-            other = decide(self._switch, [*mine.seconds[now]], is_longer)
-            if other is not None:
+            other = self._decided_switch(self._switch, now, mine, size)
+            if other is not None or self._switch is not None:
                 return other
         if not self.is_due or (
             mine.runs(now) < CONFIRMING_TICKS and self.excess(now, facts) is None
         ):
             # what ticks with another option are compared with is not known yet
             return None
+        return self._searched(now, mine, size, facts)
+
+    def _searched(self, now: str, mine: Statistics, size: int, facts: Facts) -> Proposal | None:
+        """Return another option, if there is one that is expected to be better by enough."""
         self.is_due = False
         statistics = tuple(self.statistics())
         self.gains_little = False
@@ -296,72 +264,6 @@ class Modelled(DecidingPolicy):
         saves = None if expected is None or steady is None else steady - expected
         return Proposal(found.option, False, found.reason, expected=saves)
 
-    @property
-    def _allowed(self) -> float:
-        """How many times longer a few ticks with a new option may take."""
-        return self.leniency * TOLERANCE
-
-    def _is_longer(self, switch: Switch, taken: Sequence[float]) -> bool | None:
-        """Return whether ticks take longer than they may; None if more are needed to tell."""
-        if not switch.sample:
-            return False
-        found = longer(taken, switch.sample, self._allowed)
-        if found is None and len(taken) >= COMPARED_TICKS:
-            found = median(taken) > self._allowed * median(switch.sample)
-        return found
-
-    def _confirm(self, switch: Switch, taken: Sequence[float], is_longer: bool) -> Proposal | None:
-        """Note what the new option takes; return the one before if that took clearly less."""
-        self._switch, after = None, median(taken)
-        if not is_longer:
-            self._note(switch, CONFIRMED, switch.seconds, after)
-            return None
-        self._switch = replace(switch, doubted=after, sample=tuple(taken))
-        self._usual.clear()
-        for known in self._known.values():
-            known.seconds.pop(switch.before, None)
-        reason = _erred(switch, after)
-        return Proposal(switch.before, False, reason, after, switch.seconds, returns=True)
-
-    def _settle(self, switch: Switch, taken: Sequence[float], is_longer: bool) -> Proposal | None:
-        """Note what the old option takes now; return the new one if that took clearly less."""
-        self._switch, before = None, median(taken)
-        assert switch.doubted is not None
-        if is_longer:
-            self._note(switch, CONFIRMED, before, switch.doubted)
-            self._usual.clear()
-            reason = _changed(switch, before)
-            return Proposal(switch.after, reason=reason, expected=before - switch.doubted)
-        self._note(switch, RETURNED, switch.seconds, switch.doubted)
-        self._refused[switch.after] = self.drops()
-        self._since = None
-        return None
-
-    def _note(
-        self, switch: Switch, outcome: str, before: float | None, after: float | None
-    ) -> None:
-        """Remember what became of a switch, and what an element took before and after it."""
-        self._observe(
-            Observation(
-                switch.statistics,
-                switch.after,
-                outcome,
-                before,
-                switch.expected,
-                after,
-                switch.costs,
-            )
-        )
-
-    def refuse(self, option: str) -> None:
-        """Have an option not run until what was found has moved, because it cannot."""
-        self._refused[option] = self.drops()
-        self._switch, self._since, self.is_due = None, None, False
-
-    def _observe(self, seen: Observation) -> None:
-        self._decided.append(seen)
-        self.regions.seen.append(seen)
-
     def _costs(self, now: str, found: Better | None, facts: Facts) -> Mapping[str, float]:
         """Return what the default costs by the model, and options that were picked here."""
         options = [now] if found is None else [now, found.option]
@@ -374,15 +276,6 @@ class Modelled(DecidingPolicy):
         last, times = self._repeated
         self._repeated = option, times + 1 if last == option else 1
         return self._repeated[1] >= self.regions.repeated
-
-    def _is_refused(self, option: str) -> bool:
-        then = self._refused.get(option)
-        if then is None:
-            return False
-        if max(abs(a - b) for a, b in zip(then, self.drops(), strict=True)) <= MOVED:
-            return True
-        del self._refused[option]
-        return False
 
     # -- what is stored ---------------------------------------------------------------------------
 
@@ -407,33 +300,23 @@ class Modelled(DecidingPolicy):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with what was found before the database was closed; see `state`."""
-        self.probes, self.is_due = state["probes"], state["is_due"]
-        self._took = {bool(timed): seconds for timed, seconds in state["took"]}
+        self.probes, self.is_due = int(state["probes"]), bool(state["is_due"])
+        self._took = {bool(timed): float(seconds) for timed, seconds in state["took"]}
         for size, options in state["known"]:
             mine = self._known.setdefault(size, Statistics(kept=COMPARED_TICKS))
             for option, seconds in options.items():
-                mine.seconds[option] = deque(seconds, maxlen=COMPARED_TICKS)
-        self._usual = {size: seconds for size, seconds in state["usual"]}
+                mine.seconds[option] = deque(map(float, seconds), maxlen=COMPARED_TICKS)
+        self._usual = {size: float(seconds) for size, seconds in state["usual"]}
         if state["switch"] is not None:
             lists = ("statistics", "sample")
             switch = {**state["switch"], **{n: tuple(state["switch"].get(n, ())) for n in lists}}
+            if not switch["sample"] and switch["seconds"] is not None:
+                # of a version that kept the median alone
+                switch["sample"] = (switch["seconds"],) * CONFIRMING_TICKS
             self._switch = Switch(**switch)
-        self._refused = dict(state["refused"])
+        self._refused = {option: [*map(float, rates)] for option, rates in state["refused"].items()}
         option, times = state["repeated"]
-        self._repeated = option, times
-        self.regions.stays.extend(state["stays"])
-        self._ticks, self._since = state["ticks"], state["since"]
-
-
-def _erred(switch: Switch, taken: float) -> str:
-    return (
-        f"the model erred, or the mix has changed: an element took {1e6 * taken:.2f} µs with it, "
-        f"{1e6 * (switch.seconds or 0):.2f} before"
-    )
-
-
-def _changed(switch: Switch, taken: float) -> str:
-    return (
-        f"the mix had changed: an element takes {1e6 * taken:.2f} µs with the one before now, and "
-        f"took {1e6 * (switch.doubted or 0):.2f} with this one"
-    )
+        self._repeated = option, int(times)
+        self.regions.stays.extend(map(int, state["stays"]))
+        since = state["since"]
+        self._ticks, self._since = int(state["ticks"]), None if since is None else int(since)

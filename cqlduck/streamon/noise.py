@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
 
 DOUBT = 2.5
 """How many times its error a median may be away from the truth."""
@@ -20,6 +22,12 @@ LEAST_SPREAD = 0.015
 
 LEAST_SECONDS = 1e-9
 """What anything takes at least, so that there is a logarithm."""
+
+CHANCE, DRAWN = 0.99, 200
+"""In which part of the cases a difference has to be smaller by chance, and how many are drawn."""
+
+Ratios = tuple[float, ...]
+"""Of a tick the logarithms of its seconds over those of each of some ticks before it."""
 
 _SPREAD_OF_DEVIATION, _ERROR_OF_MEDIAN = 1.4826, 1.2533
 """Of a normal distribution: its spread over the median deviation, the error of its median."""
@@ -62,3 +70,40 @@ def longer(after: Collection[float], before: Collection[float], allowed: float) 
     logs = [[logarithm(one) for one in sample] for sample in (after, before)]
     difference = statistics.median(logs[0]) - statistics.median(logs[1]) - math.log(allowed)
     return None if abs(difference) < math.hypot(*map(doubt, logs)) else difference > 0
+
+
+def pooled(some: Iterable[Ratios]) -> list[float]:
+    """Return the ratios of several ticks as one sample."""
+    return [each for one in some for each in one]
+
+
+def by_chance(ticks: Sequence[Ratios], count: int) -> float:
+    """Return by how much the median of some of these ticks differs from that of all by chance.
+
+    Ticks that take one and two in turn, say, differ by a factor of two from half of those before
+    them: so do a few trials that all meet those of two, though they cost nothing more.
+
+    Args:
+        ticks: Ticks that all ran the same.
+        count: How many are drawn.
+
+    >>> flat, turns = [(0.0, 0.0)] * 9, [(-1.0, 0.0), (1.0, 0.0)] * 9
+    >>> by_chance(flat, 3), by_chance(turns, 3) > 0.4, by_chance(turns, 60) < 0.1
+    (0.0, True, True)
+    """
+    width = max(map(len, ticks))
+    table = np.array([[*one, *(one[-1:] * (width - len(one)))] for one in ticks])
+    picked = np.random.default_rng(0).integers(0, len(ticks), (DRAWN, count))
+    medians = np.median(table[picked].reshape(DRAWN, -1), axis=1)
+    return float(np.quantile(np.abs(medians - np.median(table)), CHANCE))
+
+
+def trial_doubt(trials: Sequence[Ratios], ticks: Sequence[Ratios]) -> float:
+    """Return how far the median of trials may be from the truth.
+
+    Args:
+        trials: Of one option.
+        ticks: Of the one that stands, with which they are compared.
+    """
+    least = DOUBT * _ERROR_OF_MEDIAN * LEAST_SPREAD / math.sqrt(len(trials))
+    return max(least, *(by_chance(some, len(trials)) for some in (trials, ticks) if some))

@@ -169,7 +169,7 @@ class Reoptimizer:
             return
         try:
             policy.restore(json.loads(stored))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DatabaseError(
                 f"what is stored in cql_state.profiles of the point {point.name} of {point.owner} "
                 f"is not what was written: {error!r}",

@@ -96,7 +96,12 @@ class Stages(Policy):
         return self._tried(others, now, known) if others or now != STAGED else None
 
     def _may_be_scanned(self, now: str, known: Statistics) -> bool:
-        """Return whether a large state may be scanned in a tick, to see what that takes."""
+        """Return whether a large state may be scanned in a tick, to see what that takes.
+
+        Where it is scanned anyway that is known.
+        """
+        if now == UNSTAGED and known.runs(UNSTAGED):
+            return True
         staged = TOO_SLOW * (known.median(STAGED) or 0.0)
         # or it would come and go where it is close
         most = 2 * staged if self._is_affordable else staged

@@ -30,7 +30,7 @@ with two, the first tick with two took 46.
 """
 
 FEW_ELEMENTS = 512
-"""Ticks of fewer elements are of one size."""
+"""Ticks of fewer elements are of one size, but for those of none, in which time alone moves on."""
 
 
 class ThreadCount(Policy):
@@ -60,9 +60,11 @@ class ThreadCount(Policy):
 def sized(elements: int) -> str:
     """Return which ticks are like one of so many elements, in words.
 
-    >>> sized(100), sized(30_000), sized(100_000)
-    ('up to 511 elements', '16384 to 32767 elements', '65536 to 122880 elements')
+    >>> sized(0), sized(100), sized(30_000), sized(100_000)
+    ('no elements', 'up to 511 elements', '16384 to 32767 elements', '65536 to 122880 elements')
     """
+    if not elements:
+        return "no elements"
     if elements < FEW_ELEMENTS:
         return f"up to {FEW_ELEMENTS - 1} elements"
     size = elements.bit_length()

@@ -1,37 +1,50 @@
 """The policy for points whose cost has no model: trials, after which the faster option stands.
 
 The cost is measured by the clock. What a tick takes grows with the state, and changes with the
-machine, so what an option took some time ago says little: a trial is compared with the ticks just
-before it, which ran the option that stands. What is kept of it is the logarithm of the ratio.
+machine and with what comes, so what an option took some time ago says little: a trial is compared
+with the ticks just before it, which ran the option that stands, and so is each of these. What is
+kept of a tick are the logarithms of the ratios (`noise.Ratios`)
 
-    q = log(seconds of the trial / median of the last ticks before it)
+    log(seconds of the tick / seconds of each of the last `COMPARED` before it)
 
-Each option is tried `TRIALS` times after a first run that does not count, because it parses. It
-takes the place of the one that stands if the median of its q is clearly below zero (`noise`). If it
-is clearly slower, then or after one trial, or in its first run by more than parsing can account
-for, it is tried again ever less often. If nothing is clear, it is tried again soon: options between
-which nothing can be told cost little to try. If what stands comes to take longer, or a trial
-contradicts those before, the next trials come at once. All of that within the budget: so the choice
-stays right while the state grows.
+The q of an option is the median of those of its trials, less that of ticks with the option that
+stands: so growth does not count. How far q may be from the truth is seen from these ticks, too: as
+far as it comes out by chance if as many of them are taken for trials.
+
+Each option is tried `TRIALS` times after a first run that does not count, because it parses. When a
+trial comes is drawn, as ticks may take less and more in turn: windows slide, batches alternate. It
+takes the place of the one that stands if its q is clearly below zero. If it is clearly slower, then
+or after one trial, or in its first run by more than parsing can account for, it is tried again ever
+less often. If nothing is clear, it is tried again soon: options between which nothing can be told
+cost little to try. If what stands comes to take longer, or a trial contradicts those before, the
+next trials come at once. All of that within the budget, to which trials are charged by what they
+took: so the choice stays right while the state grows.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.noise import doubt, logarithm, spread
+from cqlduck.streamon.noise import Ratios, logarithm, pooled, spread, trial_doubt
 from cqlduck.streamon.profiler import MEASURED_TICKS, SLOW_RATIO, Statistics
 
 TRIALS = MEASURED_TICKS
 """How often each option is tried before anything is decided."""
 
 REMEMBERED_TRIALS = 64
-"""How many of the last trials of an option count."""
+"""How many of the last trials of an option count, and of the ticks with the one that stands."""
+
+LEAST_TICKS = 8
+"""How many of these ticks say how much ticks vary, at least."""
+
+COMPARED = 4
+"""With how many of the ticks before it a tick is compared."""
 
 CONTRADICTING = 4.0
 """How many times their spread a trial is away from those before if these are of another time."""
@@ -46,7 +59,8 @@ RISEN = 1.5
 """By which factor ticks have to take longer than at the last trial for the next one to be due."""
 
 UNDECIDED_LOOK, FIRST_LOOK, LAST_LOOK = 4, 32, 1024
-"""After how many ticks an option is tried again: while nothing is clear, then at first, at last."""
+"""After how many ticks an option is tried again: while nothing is clear, then at first, at last;
+half as many more or less, as it is drawn."""
 
 
 @dataclass(frozen=True)
@@ -74,68 +88,77 @@ class Proposal:
 
 @dataclass
 class OptionTrials:
-    """What the trials of an option have found, compared with the option that stands.
+    """What the trials of an option have found.
 
     Attributes:
-        ratios: q of the last trials.
+        ratios: Of its last trials the ratios to the ticks before them.
         left: After how many ticks it is tried again.
         interval: How many these were.
+        q: How much longer a tick takes than with the option that stands, as a logarithm.
+        doubt: How far that may be from the truth.
     """
 
-    ratios: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
+    ratios: deque[Ratios] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
     left: int = FIRST_LOOK
     interval: int = FIRST_LOOK
+    q: float = 0.0
+    doubt: float = math.inf
 
-    @property
-    def middle(self) -> float:
-        """The median of q, 0 before the first trial."""
-        return statistics.median(self.ratios) if self.ratios else 0.0
+    def compare(self, standing: Sequence[Ratios], usual: float) -> None:
+        """Compare the trials with the ticks that ran the option that stands.
+
+        Args:
+            standing: The ratios of these.
+            usual: Their median.
+        """
+        if not self.ratios:
+            self.q, self.doubt = 0.0, math.inf
+            return
+        self.q = statistics.median(pooled(self.ratios)) - usual
+        self.doubt = trial_doubt(self.ratios, standing)
 
     @property
     def is_known(self) -> bool:
         """Whether there were enough trials for anything to be decided."""
         if not self.ratios:
             return False
-        return len(self.ratios) >= TRIALS or self.middle >= math.log(DECISIVE_RATIO)
+        return len(self.ratios) >= TRIALS or self.q >= math.log(DECISIVE_RATIO)
 
     @property
     def is_faster(self) -> bool:
         """Whether the option is to take the place of the one that stands."""
-        if len(self.ratios) < TRIALS:
-            return False
-        return self.middle + doubt(self.ratios) < math.log(1 - LEAST_GAIN)
+        return len(self.ratios) >= TRIALS and self.q + self.doubt < math.log(1 - LEAST_GAIN)
 
     @property
     def is_slower(self) -> bool:
         """Whether it is clear that the option that stands is better."""
         if len(self.ratios) < TRIALS:
             return self.is_known
-        return self.middle - doubt(self.ratios) > 0
+        return self.q - self.doubt > 0
 
-    def note(self, ratio: float) -> None:
-        """Take note of a trial; if it contradicts those before, they do not count any more."""
-        if self.is_slower and ratio < min(
-            math.log(1 - LEAST_GAIN), self.middle - CONTRADICTING * spread(self.ratios)
-        ):
-            self.ratios.clear()
-        was_known = self.is_known
-        self.ratios.append(ratio)
-        if self.is_known and not was_known:
-            self.left = self.interval = FIRST_LOOK
+    def contradicts(self, ratios: Ratios, standing: Sequence[Ratios], usual: float) -> bool:
+        """Return whether a trial is so fast that those before are of another time."""
+        away = CONTRADICTING * spread([statistics.median(one) for one in standing or [ratios]])
+        found = statistics.median(ratios) - usual
+        return self.is_slower and found < min(math.log(1 - LEAST_GAIN), self.q - away)
 
     def shifted(self, by: float) -> OptionTrials:
         """Return it compared with another option, that has so large a q."""
         found = OptionTrials()
-        found.ratios.extend(one - by for one in self.ratios)
+        found.ratios.extend(tuple(each - by for each in one) for one in self.ratios)
         return found
 
-    def wait(self) -> None:
-        """Have the next trial come soon if nothing is clear yet, else ever later."""
+    def wait(self, drawn: float) -> None:
+        """Have the next trial come soon if nothing is clear yet, else ever later.
+
+        Args:
+            drawn: By which factor it comes later or sooner than on the average.
+        """
         if self.is_slower or len(self.ratios) >= REMEMBERED_TRIALS:
             self.interval = min(2 * self.interval, LAST_LOOK)
         else:
             self.interval = UNDECIDED_LOOK
-        self.left = self.interval
+        self.left = round(drawn * self.interval)
 
 
 @dataclass
@@ -153,10 +176,13 @@ class Trials:
     settling: int = 0
     _unsettled: int = 0
     _now: str | None = None
-    _last: deque[float] = field(default_factory=lambda: deque(maxlen=MEASURED_TICKS))
+    _last: deque[float] = field(default_factory=lambda: deque(maxlen=2 * COMPARED))
+    _standing: deque[Ratios] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
     _by_option: dict[str, OptionTrials] = field(default_factory=dict)
     _seen: int = 0
     _looked_at: float = math.inf
+    _expected_extra: float = 0.0
+    _drawn: random.Random = field(default_factory=lambda: random.Random(0))
 
     def propose(self, now: str, known: Statistics) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None.
@@ -172,8 +198,8 @@ class Trials:
             return None
         for trials in self._by_option.values():
             trials.left -= 1
-        better = min(self._by_option, key=lambda option: self._by_option[option].middle)
-        if self._by_option[better].is_faster:
+        better = min(self._by_option, key=lambda option: self._by_option[option].q)
+        if len(self._standing) >= LEAST_TICKS and self._by_option[better].is_faster:
             seconds = {option: self._expected(option) for option in self.options}
             reason = _compared(better, seconds)
             return Proposal(better, False, reason, seconds[now], seconds[better])
@@ -185,6 +211,8 @@ class Trials:
             return Proposal(known.last, is_trial=True)
         unknown = [option for option, trials in self._by_option.items() if not trials.is_known]
         if unknown:
+            if self._drawn.random() < 0.5:
+                return None
             self._unsettled = self.settling
             return Proposal(
                 min(unknown, key=lambda o: len(self._by_option[o].ratios)), is_trial=True
@@ -199,15 +227,50 @@ class Trials:
         if option is None or option not in self.options or not known.runs(option):
             return False
         seconds = known.seconds[option][-1]
+        ratios = tuple(logarithm(seconds) - one for one in [*self._last][-COMPARED:])
         if option == now:
-            self._last.append(seconds)
+            self._last.append(logarithm(seconds))
+            if ratios:
+                self._standing.append(ratios)
+            if len(self._standing) == LEAST_TICKS:
+                self._compare()
             return False
-        if self._unsettled:
+        if not ratios:
             return False
-        if self._last:
-            self._by_option[option].note(logarithm(seconds) - logarithm(self._seconds))
+        self._charge(option, seconds)
+        trials = self._by_option[option]
+        if not self._unsettled:
+            self._note(trials, ratios)
             self._looked_at = self._seconds
-        return bool(self._last)
+        # what it would have taken with the option that stands, or every other tick were missing
+        self._last.append(logarithm(seconds) - trials.q)
+        return not self._unsettled
+
+    def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
+        """Take note of a trial; if it contradicts those before, they do not count any more."""
+        if trials.contradicts(ratios, self._standing, self._usual):
+            trials.ratios.clear()
+        was_known = trials.is_known
+        trials.ratios.append(ratios)
+        self._compare()
+        if trials.is_known and not was_known:
+            trials.left = trials.interval = FIRST_LOOK
+
+    def _charge(self, option: str, seconds: float) -> None:
+        """Charge a trial with what it took longer than the ticks before, less what was expected."""
+        longer = seconds - self._seconds - self._expected_extra
+        self.budget.looked(longer, is_first=not self._by_option[option].is_known)
+        self._expected_extra = 0.0
+
+    @property
+    def _usual(self) -> float:
+        """By how much a tick takes longer than those before it, as a logarithm."""
+        return statistics.median(pooled(self._standing)) if self._standing else 0.0
+
+    def _compare(self) -> None:
+        usual = self._usual
+        for trials in self._by_option.values():
+            trials.compare(self._standing, usual)
 
     def _turn_to(self, now: str, known: Statistics) -> None:
         """Compare what was tried with another option, which stands from now on."""
@@ -215,35 +278,38 @@ class Trials:
         others = [option for option in reversed(self.options) if option != now]
         self._now = now
         if before is not None and mine.ratios and self._last:
-            seconds = self._seconds * math.exp(mine.middle)
             back = OptionTrials()
-            back.ratios.extend(-one for one in mine.ratios)
+            back.ratios.extend(tuple(-each for each in one) for one in mine.ratios)
             self._by_option = {
-                option: back if option == before else self._by_option[option].shifted(mine.middle)
+                option: back if option == before else self._by_option[option].shifted(mine.q)
                 for option in others
             }
-            self._last = deque([seconds], maxlen=MEASURED_TICKS)
-            self._looked_at = seconds
+            self._last = deque((one + mine.q for one in self._last), maxlen=self._last.maxlen)
+            self._looked_at = self._seconds
+            self._compare()
             return
         self._by_option, self._looked_at = {option: OptionTrials() for option in others}, math.inf
         self._last.clear()
+        self._standing.clear()
         stood = known.median(now)
         if known.recorded == 0 and stood:
             # it was stored when the option was chosen
-            self._last.append(stood)
+            self._last.append(logarithm(stood))
             for option, trials in self._by_option.items():
-                ratio = logarithm(known.median(option) or 0.0) - logarithm(stood)
-                trials.ratios.extend([ratio] * known.runs(option))
+                if known.runs(option):
+                    ratio = logarithm(known.median(option) or 0.0) - logarithm(stood)
+                    trials.ratios.append((ratio,))
+            self._compare()
 
     @property
     def _seconds(self) -> float:
         """What a tick takes with the option that stands."""
-        return statistics.median(self._last)
+        return math.exp(statistics.median(self._last))
 
     def _expected(self, option: str) -> float:
         """Return what a tick is expected to take with an option."""
         trials = self._by_option.get(option)
-        return self._seconds * (1.0 if trials is None else math.exp(trials.middle))
+        return self._seconds * (1.0 if trials is None else math.exp(trials.q))
 
     def _look(self, known: Statistics) -> Proposal | None:
         """Return another trial of an option, if it is time for one and the budget affords it."""
@@ -256,8 +322,9 @@ class Trials:
         if (trials.left > 0 and not has_risen) or not self.budget.affords(longer):
             return None
         self.budget.looking += longer
+        self._expected_extra = longer
         self._looked_at = self._seconds
-        trials.wait()
+        trials.wait(self._drawn.uniform(0.5, 1.5))
         self._unsettled = self.settling
         return Proposal(option, is_trial=True)
 
