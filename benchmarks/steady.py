@@ -4,12 +4,14 @@
         [--write]
 
 Two databases in memory take the same ticks of a workload (`steady_workloads.py`): one adapts, as
-cqlduck does by default, the other one does not. First both run some ticks, in which windows fill
-and choices settle. Then each option of each point of choice is pinned alone in the other database
-for some ticks, and the fastest, or the default if none is faster, is the **best single plan**. That
-one is pinned, and both run in turn, in blocks of ten ticks; the ratio of a pair is the time of the
-best single plan over that of adaptive. Shown are the geometric mean of the pairs, and the interval
-in which it lies with 95 % by the bootstrap. At the end the answers are compared.
+cqlduck does by default, the other one does not. They run in turn, in blocks of ten ticks: what a
+tick leaves to be done, and what two threads take, differs if another database has each second one.
+First both run some ticks, in which windows fill and choices settle. Then each option of each point
+of choice is pinned alone in the other database for some ticks, and the fastest, or the default if
+none is faster, is the **best single plan**. That one is pinned, and pairs of blocks run; the ratio
+of a pair is the time of the best single plan over that of adaptive. Shown are the geometric mean of
+the pairs, and the interval in which it lies with 95 % by the bootstrap. At the end the answers are
+compared.
 
 `--write` puts the rows of these workloads into the table, those of others stay: all take hours.
 
@@ -135,10 +137,13 @@ class Rivals:
 
     def together(self, count: int, what: str) -> None:
         """Run ticks in both."""
-        for _ in track(range(count), what, transient=True, disable=not sys.stderr.isatty()):
-            (taken,) = self.drawn(1)
+        for first in track(
+            range(0, count, BLOCK), what, transient=True, disable=not sys.stderr.isatty()
+        ):
+            block = self.drawn(min(BLOCK, count - first))
             for run in (self.adaptive, self.single):
-                run.tick(taken)
+                for taken in block:
+                    run.tick(taken)
 
     def timed(self, pin: Pin | None, ticks: int, most: float) -> list[float]:
         """Return what ticks take with an option, over what they take with adaptive just then.
@@ -148,13 +153,18 @@ class Rivals:
         """
         pinned(self.single.con, pin)
         found: list[float] = []
-        for number, taken in enumerate(self.drawn(TURNED + ticks)):
-            ratio = 1 / self.adaptive.tick(taken) * self.single.tick(taken)
-            if number >= TURNED and len(found) < ticks:
-                found.append(ratio)
-                if ratio > most:
-                    pinned(self.single.con, pin, away=True)
-                    found = [ratio] * ticks
+        is_hopeless = False
+        drawn = self.drawn(TURNED + ticks)
+        for first in range(0, len(drawn), BLOCK):
+            block = drawn[first : first + BLOCK]
+            adaptive = [self.adaptive.tick(taken) for taken in block]
+            for number, taken in enumerate(block):
+                ratio = self.single.tick(taken) / adaptive[number]
+                if first + number >= TURNED and not is_hopeless:
+                    found.append(ratio)
+                    if ratio > most:
+                        is_hopeless, found = True, [ratio] * ticks
+                        pinned(self.single.con, pin, away=True)
         pinned(self.single.con, pin, away=True)
         return found
 

@@ -182,9 +182,40 @@ def test_the_incremental_plan_is_looked_at_again(
     assert proposed(policy) is None
     see(policy, 0.5, 2)
     assert policy.regret == 0.0
-    assert proposed(policy) == INCREMENTAL
-    policy.budget.fraction = 0.0
+    fraction, policy.budget.fraction = policy.budget.fraction, 0.0
     assert proposed(policy) is None
+    policy.budget.fraction = fraction
+    assert proposed(policy) == INCREMENTAL
+
+
+def test_the_incremental_plan_is_looked_at_ever_later_and_for_its_price(
+    policy: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "FIRST_LOOK", 8)
+    see(policy, 1.0, 101)
+    policy.learn(facts(), found(0.5))
+    go(policy)
+    waited = []
+    for _ in range(4):
+        ticks, looking = 0, policy.budget.looking
+        while proposed(policy) is None:
+            see(policy, 0.5, 1)
+            ticks += 1
+        waited.append(ticks)
+        policy.switched(INCREMENTAL, 3.0)
+        while proposed(policy) is None:
+            see(policy, 1.0, 1)
+            ticks += 1
+        policy.switched(RECOMPUTED, 0.25)
+        # both fills, and by what ticks took longer
+        assert policy.budget.looking - looking == pytest.approx(3.25 + 0.5 * (ticks - waited[-1]))
+    assert [8 << n for n in range(4)] == [ticks - ticks % 8 for ticks in waited]
+    # where it is better it stays, and is as good as new
+    while proposed(policy) is None:
+        see(policy, 0.5, 1)
+    policy.switched(INCREMENTAL, 3.0)
+    see(policy, 0.3, 30)
+    assert 0 == policy.looks
 
 
 def test_it_is_rehearsed_where_the_budget_affords_it(policy: Answering) -> None:

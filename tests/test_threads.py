@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 
 import cqlduck
@@ -101,6 +104,31 @@ def test_few_elements_that_take_long_try_all_threads(monkeypatch: pytest.MonkeyP
         ran.append(option)
     assert ran[1] == ONE
     assert {ALL} == set(ran[-5:])
+
+
+@pytest.mark.parametrize(("ratio", "ends"), [(1.05, ONE), (0.8, ALL)])
+def test_the_first_ticks_with_either_number_are_slow_and_decide_nothing(
+    ratio: float, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.005)
+    for seed in range(4):
+        drawn, budget = random.Random(seed), Budget()
+        policy, known, facts = ThreadCount(budget), Statistics(), Facts(100)
+        ran, now, switches, longer = ONE, policy.default(facts), 0, 0.0
+        for _ in range(1500):
+            proposal = policy.propose(now, known, facts)
+            option = now if proposal is None else proposal.option
+            if proposal is not None and not proposal.is_trial:
+                now, switches = option, switches + 1
+            one = 0.03 * math.exp(drawn.gauss(0, 0.05))
+            takes = one * (ratio if option == ALL else 1) * (1.4 if option != ran else 1)
+            longer += takes - one * (ratio if now == ALL else 1)
+            known.record(option, takes)
+            budget.ticks += takes
+            ran = option
+        assert (now, switches) == (ends, int(ends == ALL))
+        # those behind trials are paid for, too
+        assert budget.looking + budget.first == pytest.approx(longer, abs=0.05)
 
 
 def test_threads_are_tried_anew_when_a_query_has_another_plan(con: cqlduck.Connection) -> None:

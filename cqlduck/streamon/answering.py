@@ -7,7 +7,8 @@ What a tick takes is measured with the option that stands. What it would take wi
   change, how many elements come. If ticks take more after a switch than was rehearsed, what is
   rehearsed later is multiplied by that;
 * incremental: what ticks of about as many elements took when it stood, in between linear in the
-  elements. If that was long ago, it is looked at again, where the budget affords to go and return.
+  elements. If that was long ago, it is looked at again, where the budget affords to go and return,
+  and twice as late each time that it has to return.
 
 A switch costs a fill each way, and the next ticks may be like those before, or not. So the two
 options are a task system of two states: regret is the time that the other option would have saved
@@ -66,8 +67,14 @@ RETURNING_RATIO = 2.0
 LEAST_INSTANTS = 8
 """At so many instants of change a tick is always answered anew."""
 
+MAX_DOUBLED = 10
+"""How often the time until the incremental plan is looked at again doubles at most."""
+
 REMEMBERED_TICKS = 256
 """Of how many ticks before the first rehearsal it is known what they took."""
+
+
+_LOOK = "looked at again"
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,7 @@ class Answering(DecidingPolicy):
         interval: How many these were.
         option: The option that stands.
         instants: How many instants of change the tick has that was undone for them, until it ends.
+        looks: How often in a row the incremental plan was looked at again and left.
     """
 
     budget: Budget
@@ -117,6 +125,8 @@ class Answering(DecidingPolicy):
     interval: int = field(default_factory=lambda: FIRST_LOOK)
     option: str = INCREMENTAL
     instants: int | None = None
+    looks: int = 0
+    _looked: int | None = None
     _known: dict[int, tuple[int, Statistics]] = field(default_factory=dict)
     _unjudged: deque[JudgedTick] = field(default_factory=partial(deque, maxlen=REMEMBERED_TICKS))
     _factor: float = 1.0
@@ -141,6 +151,7 @@ class Answering(DecidingPolicy):
         )
         known.record(option, seconds)
         self._known[size_class(facts.elements)] = (elements + facts.elements) // 2, known
+        self._charge(facts, facts.elements, seconds)
         usual = known.median(option)
         if usual is None:
             return
@@ -149,6 +160,19 @@ class Answering(DecidingPolicy):
         self._judge(self._last)
         self._confirm(known)
         self.left = max(self.left - 1, 0)
+
+    def _charge(self, facts: Facts, elements: int, seconds: float) -> None:
+        """Charge a tick of a look with what it takes longer; it ends where nothing is lost so."""
+        if self._looked is None:
+            return
+        usual = self.expected(RECOMPUTED, facts.is_single, elements)
+        self.budget.looked(seconds - (seconds if usual is None else usual))
+        self._looked += 1
+        if self.option == RECOMPUTED:
+            # it was undone with its tick
+            self._looked = None
+        elif self._looked >= FIRST_LOOK and not self.regret:
+            self._looked, self.looks = None, 0
 
     def _judge(self, tick: JudgedTick) -> None:
         """Compare a tick with what it would have taken with the other option."""
@@ -269,7 +293,7 @@ class Answering(DecidingPolicy):
                 f"lost so far, {1e3 * costs:.0f} ms to go there and back"
             )
         if self.option == RECOMPUTED and not self.left and self.budget.affords(costs):
-            return "looked at again"
+            return _LOOK
         return None
 
     def most_instants(self, facts: Facts) -> int | None:
@@ -307,6 +331,8 @@ class Answering(DecidingPolicy):
         last = self._last
         if reason is None:
             return None
+        if reason == _LOOK:
+            self._looked = 0
         if last is None:
             return Proposal(self.other, False, reason)
         then = self.expected(self.other, last.single, last.elements)
@@ -319,6 +345,8 @@ class Answering(DecidingPolicy):
     def switched(self, option: str, seconds: float) -> None:
         """Take note of a query that has gone to an option, and what that took."""
         self.going[option] = seconds
+        if self._looked is not None:
+            self.budget.looked(seconds)
         if option == self.option:
             return
         last = self._last
@@ -339,8 +367,11 @@ class Answering(DecidingPolicy):
 
     def _turned(self, option: str) -> None:
         """Begin anew with an option, which somebody else may have chosen."""
+        if option == RECOMPUTED and self._looked is not None:
+            self._looked, self.looks = None, self.looks + 1
         self.option, self.regret, self.spent = option, 0.0, 0.0
-        self.left = self.interval = FIRST_LOOK
+        doubled = min(self.looks, MAX_DOUBLED) if option == RECOMPUTED else 0
+        self.left = self.interval = FIRST_LOOK << doubled
         self._switch, self._last, self._is_corrected = None, None, False
         self._unjudged.clear()
         for _, known in self._known.values():
@@ -388,6 +419,7 @@ class Answering(DecidingPolicy):
             "left": self.left,
             "interval": self.interval,
             "option": self.option,
+            "looks": self.looks,
             "known": [
                 [size, of, {option: [*some] for option, some in known.seconds.items()}]
                 for size, (of, known) in self._known.items()
@@ -402,6 +434,7 @@ class Answering(DecidingPolicy):
             self.rehearsed[bool(single)] = of, Rehearsed(**found)
         self.going, self.option = dict(state["going"]), state["option"]
         self.left, self.interval, self._factor = state["left"], state["interval"], state["factor"]
+        self.looks = state.get("looks", 0)
         for size, of, options in state["known"]:
             known = Statistics()
             for option, seconds in options.items():

@@ -25,8 +25,8 @@ Waking them, and changing the setting, take some 0.5 ms.
 SETTLING_TICKS = 1
 """How many ticks run after the number was changed before one counts.
 
-Threads that have just been made are slow: of a query that took 43 ms a tick with one thread, and 34
-with two, the first tick with two took 46.
+They are slow whichever number it is: of a query that took 31 ms a tick with one thread, and 34 with
+two, the first tick took 43 and 41. So where trials are frequent, most ticks would be first ones.
 """
 
 FEW_ELEMENTS = 512

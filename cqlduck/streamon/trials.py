@@ -168,13 +168,15 @@ class Trials:
     Attributes:
         options: The options.
         budget: What looking again may cost.
-        settling: How many ticks a trial runs before the one that counts.
+        settling: How many ticks with another option than before run until one counts: at the
+            beginning of a trial, and behind it with the option that stands.
     """
 
     options: Sequence[str]
     budget: Budget
     settling: int = 0
     _unsettled: int = 0
+    _returning: int = 0
     _now: str | None = None
     _last: deque[float] = field(default_factory=lambda: deque(maxlen=2 * COMPARED))
     _standing: deque[Ratios] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
@@ -194,7 +196,8 @@ class Trials:
         if now != self._now:
             self._turn_to(now, known)
         is_trial_over = self._learn(now, known)
-        if not self._last:
+        if len(self._last) < COMPARED:
+            # with so many ticks others are compared; the first may have made what these have
             return None
         for trials in self._by_option.values():
             trials.left -= 1
@@ -203,7 +206,7 @@ class Trials:
             seconds = {option: self._expected(option) for option in self.options}
             reason = _compared(better, seconds)
             return Proposal(better, False, reason, seconds[now], seconds[better])
-        if is_trial_over:
+        if is_trial_over or self._returning:
             # the next one is compared with the tick that comes now
             return None
         if self._unsettled and known.last in self._by_option:
@@ -227,24 +230,31 @@ class Trials:
         if option is None or option not in self.options or not known.runs(option):
             return False
         seconds = known.seconds[option][-1]
+        if len(self._last) < COMPARED:
+            if option == now:
+                self._last.append(logarithm(seconds))
+            return False
         ratios = tuple(logarithm(seconds) - one for one in [*self._last][-COMPARED:])
         if option == now:
+            if self._returning:
+                self._returning -= 1
+                self.budget.looked(seconds - self._seconds)
+                return False
             self._last.append(logarithm(seconds))
-            if ratios:
-                self._standing.append(ratios)
+            self._standing.append(ratios)
             if len(self._standing) == LEAST_TICKS:
                 self._compare()
             return False
-        if not ratios:
-            return False
         self._charge(option, seconds)
+        if self._unsettled:
+            return False
+        self._returning = self.settling
         trials = self._by_option[option]
-        if not self._unsettled:
-            self._note(trials, ratios)
-            self._looked_at = self._seconds
+        self._note(trials, ratios)
+        self._looked_at = self._seconds
         # what it would have taken with the option that stands, or every other tick were missing
         self._last.append(logarithm(seconds) - trials.q)
-        return not self._unsettled
+        return True
 
     def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
         """Take note of a trial; if it contradicts those before, they do not count any more."""
@@ -285,6 +295,7 @@ class Trials:
                 for option in others
             }
             self._last = deque((one + mine.q for one in self._last), maxlen=self._last.maxlen)
+            self._returning = self.settling
             self._looked_at = self._seconds
             self._compare()
             return
@@ -294,11 +305,11 @@ class Trials:
         stood = known.median(now)
         if known.recorded == 0 and stood:
             # it was stored when the option was chosen
-            self._last.append(logarithm(stood))
+            self._last.extend([logarithm(stood)] * COMPARED)
             for option, trials in self._by_option.items():
                 if known.runs(option):
                     ratio = logarithm(known.median(option) or 0.0) - logarithm(stood)
-                    trials.ratios.append((ratio,))
+                    trials.ratios.append((ratio,) * COMPARED)
             self._compare()
 
     @property
