@@ -214,7 +214,7 @@ class Housekeeping:
                 # rows of the store have numbers: it has no more than these, but for what was
                 # pending
                 counted, number = self._counted.get(thing.name, (0, 0))
-                most = max(retention.LOG, 2 * self._compacted.get(thing.name, 0))
+                most = max(retention.RELATION, 2 * self._compacted.get(thing.name, 0))
                 if counted + thing.next_seq - number > most:
                     self._compact_relation(thing, earliest, most)
             elif thing.first_instant is not None and earliest >= thing.first_instant:
