@@ -222,6 +222,17 @@ def test_what_takes_a_little_less_is_found_in_spite_of_chance(seed: int, ratio: 
     assert chosen[-200:].count(ratio > 1) >= 190
 
 
+def test_what_seems_to_save_much_is_tried_where_the_budget_is_spent() -> None:
+    for seed in range(4):
+        for ratio in (0.8, 1.02):
+            drawn, ticks = random.Random(seed), Ticks()
+            for _ in range(600):
+                takes = math.exp(drawn.gauss(0, 0.2))
+                ticks.run(1, staged=takes, whole=takes * ratio)
+                ticks.budget.counting = 2 * MEASURING_FRACTION * ticks.budget.ticks
+            assert ticks.stood[-1] == ("whole" if ratio < 1 else "staged")
+
+
 @pytest.mark.parametrize(("more", "tried"), [(-0.01, 0), (0.01, TRIALS + 1)])
 def test_stages_that_take_little_are_left_as_they_are(more: float, tried: int) -> None:
     chosen = Ticks().run(LEARNING, staged=1.0, whole=1.25, stages=NEGLIGIBLE_FRACTION + more)

@@ -80,7 +80,7 @@ def pooled(some: Iterable[Ratios]) -> list[float]:
     return [each for one in some for each in one]
 
 
-def by_chance(ticks: Sequence[Ratios], count: int) -> float:
+def by_chance(ticks: Sequence[Ratios], count: float) -> float:
     """Return by how much the median of some of these ticks may differ from that of all by chance.
 
     Ticks that take one and two in turn, say, differ by a factor of two from half of those before
@@ -109,12 +109,13 @@ def by_chance(ticks: Sequence[Ratios], count: int) -> float:
     return float(np.abs(distances)[missing <= CHANCE * beyond.std(axis=1)].max(initial=0.0))
 
 
-def trial_doubt(trials: Sequence[Ratios], ticks: Sequence[Ratios]) -> float:
+def trial_doubt(trials: Sequence[Ratios], ticks: Sequence[Ratios], count: float) -> float:
     """Return how far the median of trials may be from the truth.
 
     Args:
         trials: Of one option.
         ticks: Of the one that stands, with which they are compared.
+        count: How many trials that have nothing in common say as much as these.
     """
-    least = DOUBT * _ERROR_OF_MEDIAN * LEAST_SPREAD / math.sqrt(len(trials))
-    return max(least, *(by_chance(some, len(trials)) for some in (trials, ticks) if some))
+    least = DOUBT * _ERROR_OF_MEDIAN * LEAST_SPREAD / math.sqrt(count)
+    return max(least, *(by_chance(some, count) for some in (trials, ticks) if some))

@@ -29,6 +29,9 @@ They are slow whichever number it is: of a query that took 31 ms a tick with one
 two, the first tick took 43 and 41. So where trials are frequent, most ticks would be first ones.
 """
 
+COUNTED_TICKS = 6
+"""How many ticks of a trial count, as those before and behind them are slow and do not."""
+
 FEW_ELEMENTS = 512
 """Ticks of fewer elements are of one size, but for those of none, in which time alone moves on."""
 
@@ -42,7 +45,7 @@ class ThreadCount(Policy):
 
     def __init__(self, budget: Budget) -> None:
         """Begin without knowing anything."""
-        self._trials = Trials(KINDS[THREADS].options, budget, SETTLING_TICKS)
+        self._trials = Trials(KINDS[THREADS].options, budget, SETTLING_TICKS, COUNTED_TICKS)
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""

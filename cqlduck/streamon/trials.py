@@ -44,13 +44,22 @@ LEAST_TICKS = 8
 """How many of these ticks say how much ticks vary, at least."""
 
 COMPARED = 4
-"""With how many of the ticks before it a tick is compared."""
+"""With how many of the ticks before it a tick is compared; if several ticks of a trial count, these
+are compared with twice as many."""
+
+OWN = 0.6
+"""How much a tick says of a trial of which six count, compared with one that is a trial by itself:
+what they are compared with is the same."""
 
 CONTRADICTING = 4.0
 """How many times their spread a trial is away from those before if these are of another time."""
 
 LEAST_GAIN = 0.01
 """Which part of a tick an option has to save to be worth a switch."""
+
+PROMISING_GAIN, PROMISING_BUDGETS = 0.05, 5.0
+"""Which part of a tick an option has to seem to save for so many times the budget to be spent on
+trials, until that is clear."""
 
 DECISIVE_RATIO = SLOW_RATIO / 2
 """How many times longer the one takes than the other when a trial is enough."""
@@ -94,6 +103,7 @@ class OptionTrials:
         ratios: Of its last trials the ratios to the ticks before them.
         left: After how many ticks it is tried again.
         interval: How many these were.
+        counted: How many ticks of a trial count.
         q: How much longer a tick takes than with the option that stands, as a logarithm.
         doubt: How far that may be from the truth.
     """
@@ -101,6 +111,7 @@ class OptionTrials:
     ratios: deque[Ratios] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
     left: int = FIRST_LOOK
     interval: int = FIRST_LOOK
+    counted: int = 1
     q: float = 0.0
     doubt: float = math.inf
 
@@ -115,26 +126,36 @@ class OptionTrials:
             self.q, self.doubt = 0.0, math.inf
             return
         self.q = statistics.median(pooled(self.ratios)) - usual
-        self.doubt = trial_doubt(self.ratios, standing)
+        alone = len(self.ratios) * (1.0 if self.counted == 1 else OWN)
+        self.doubt = trial_doubt(self.ratios, standing, alone)
 
     @property
     def is_known(self) -> bool:
         """Whether there were enough trials for anything to be decided."""
         if not self.ratios:
             return False
-        return len(self.ratios) >= TRIALS or self.q >= math.log(DECISIVE_RATIO)
+        return self._is_tried or self.q >= math.log(DECISIVE_RATIO)
+
+    @property
+    def _is_tried(self) -> bool:
+        return len(self.ratios) >= TRIALS * self.counted
 
     @property
     def is_faster(self) -> bool:
         """Whether the option is to take the place of the one that stands."""
-        return len(self.ratios) >= TRIALS and self.q + self.doubt < math.log(1 - LEAST_GAIN)
+        return self._is_tried and self.q + self.doubt < math.log(1 - LEAST_GAIN)
 
     @property
     def is_slower(self) -> bool:
         """Whether it is clear that the option that stands is better."""
-        if len(self.ratios) < TRIALS:
+        if not self._is_tried:
             return self.is_known
         return self.q - self.doubt > 0
+
+    @property
+    def is_promising(self) -> bool:
+        """Whether it seems to be faster, which is not clear yet."""
+        return self.q < math.log(1 - PROMISING_GAIN)
 
     def contradicts(self, ratios: Ratios, standing: Sequence[Ratios], usual: float) -> bool:
         """Return whether a trial is so fast that those before are of another time."""
@@ -144,7 +165,7 @@ class OptionTrials:
 
     def shifted(self, by: float) -> OptionTrials:
         """Return it compared with another option, that has so large a q."""
-        found = OptionTrials()
+        found = OptionTrials(counted=self.counted)
         found.ratios.extend(tuple(each - by for each in one) for one in self.ratios)
         return found
 
@@ -170,13 +191,16 @@ class Trials:
         budget: What looking again may cost.
         settling: How many ticks with another option than before run until one counts: at the
             beginning of a trial, and behind it with the option that stands.
+        counted: How many ticks of a trial count: where it takes long to settle, several.
     """
 
     options: Sequence[str]
     budget: Budget
     settling: int = 0
-    _unsettled: int = 0
+    counted: int = 1
+    _left: int = 0
     _returning: int = 0
+    _base: Sequence[float] = ()
     _now: str | None = None
     _last: deque[float] = field(default_factory=lambda: deque(maxlen=2 * COMPARED))
     _standing: deque[Ratios] = field(default_factory=lambda: deque(maxlen=REMEMBERED_TRIALS))
@@ -196,7 +220,7 @@ class Trials:
         if now != self._now:
             self._turn_to(now, known)
         is_trial_over = self._learn(now, known)
-        if len(self._last) < COMPARED:
+        if len(self._last) < self._compared:
             # with so many ticks others are compared; the first may have made what these have
             return None
         for trials in self._by_option.values():
@@ -209,18 +233,20 @@ class Trials:
         if is_trial_over or self._returning:
             # the next one is compared with the tick that comes now
             return None
-        if self._unsettled and known.last in self._by_option:
-            self._unsettled -= 1
+        if self._left and known.last in self._by_option:
             return Proposal(known.last, is_trial=True)
         unknown = [option for option, trials in self._by_option.items() if not trials.is_known]
         if unknown:
             if self._drawn.random() < 0.5:
                 return None
-            self._unsettled = self.settling
-            return Proposal(
-                min(unknown, key=lambda o: len(self._by_option[o].ratios)), is_trial=True
-            )
+            return self._begin(min(unknown, key=lambda o: len(self._by_option[o].ratios)))
         return self._look(known)
+
+    def _begin(self, option: str) -> Proposal:
+        """Return the first tick of a trial."""
+        self._left = self.settling + self.counted
+        self._base = [*self._last][-self._compared :]
+        return Proposal(option, is_trial=True)
 
     def _learn(self, now: str, known: Statistics) -> bool:
         """Take note of the tick that ran, if one did; return whether it was a trial that counts."""
@@ -230,12 +256,13 @@ class Trials:
         if option is None or option not in self.options or not known.runs(option):
             return False
         seconds = known.seconds[option][-1]
-        if len(self._last) < COMPARED:
+        if len(self._last) < self._compared:
             if option == now:
                 self._last.append(logarithm(seconds))
             return False
-        ratios = tuple(logarithm(seconds) - one for one in [*self._last][-COMPARED:])
         if option == now:
+            self._left = 0
+            ratios = tuple(logarithm(seconds) - one for one in [*self._last][-COMPARED:])
             if self._returning:
                 self._returning -= 1
                 self.budget.looked(seconds - self._seconds)
@@ -246,14 +273,19 @@ class Trials:
                 self._compare()
             return False
         self._charge(option, seconds)
-        if self._unsettled:
-            return False
-        self._returning = self.settling
         trials = self._by_option[option]
-        self._note(trials, ratios)
-        self._looked_at = self._seconds
-        # what it would have taken with the option that stands, or every other tick were missing
-        self._last.append(logarithm(seconds) - trials.q)
+        self._left = max(self._left - 1, 0)
+        if self._left >= self.counted:
+            return False
+        self._note(trials, tuple(logarithm(seconds) - one for one in self._base))
+        if trials.q >= math.log(DECISIVE_RATIO):
+            self._left = 0
+        if self._left:
+            return False
+        self._returning, self._looked_at = self.settling, self._seconds
+        if not self.settling:
+            # what it would have taken with what stands, or every other tick were missing
+            self._last.append(logarithm(seconds) - trials.q)
         return True
 
     def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
@@ -288,7 +320,7 @@ class Trials:
         others = [option for option in reversed(self.options) if option != now]
         self._now = now
         if before is not None and mine.ratios and self._last:
-            back = OptionTrials()
+            back = OptionTrials(counted=self.counted)
             back.ratios.extend(tuple(-each for each in one) for one in mine.ratios)
             self._by_option = {
                 option: back if option == before else self._by_option[option].shifted(mine.q)
@@ -299,18 +331,24 @@ class Trials:
             self._looked_at = self._seconds
             self._compare()
             return
-        self._by_option, self._looked_at = {option: OptionTrials() for option in others}, math.inf
+        self._looked_at = math.inf
+        self._by_option = {option: OptionTrials(counted=self.counted) for option in others}
         self._last.clear()
         self._standing.clear()
         stood = known.median(now)
         if known.recorded == 0 and stood:
             # it was stored when the option was chosen
-            self._last.extend([logarithm(stood)] * COMPARED)
+            self._last.extend([logarithm(stood)] * self._compared)
             for option, trials in self._by_option.items():
                 if known.runs(option):
                     ratio = logarithm(known.median(option) or 0.0) - logarithm(stood)
-                    trials.ratios.append((ratio,) * COMPARED)
+                    trials.ratios.append((ratio,) * self._compared)
             self._compare()
+
+    @property
+    def _compared(self) -> int:
+        """With how many of the ticks before it a trial is compared."""
+        return COMPARED if self.counted == 1 else 2 * COMPARED
 
     @property
     def _seconds(self) -> float:
@@ -329,15 +367,15 @@ class Trials:
         trials = self._by_option[option]
         # if the one that stands has become slower, the other one need not have
         expected = min(self._expected(option), known.median(option) or math.inf)
-        longer = (1 + self.settling) * max(expected - self._seconds, 0.0)
-        if (trials.left > 0 and not has_risen) or not self.budget.affords(longer):
+        longer = (self.counted + self.settling) * max(expected - self._seconds, 0.0)
+        times = PROMISING_BUDGETS if trials.is_promising else 1.0
+        if (trials.left > 0 and not has_risen) or not self.budget.affords(longer, times):
             return None
         self.budget.looking += longer
         self._expected_extra = longer
         self._looked_at = self._seconds
         trials.wait(self._drawn.uniform(0.5, 1.5))
-        self._unsettled = self.settling
-        return Proposal(option, is_trial=True)
+        return self._begin(option)
 
 
 def _compared(best: str, seconds: dict[str, float]) -> str:
