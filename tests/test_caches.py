@@ -35,7 +35,7 @@ from cqlduck.rewrite.plan.segments import (
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.state.filling import Limit
 from cqlduck.state.probing import CachesProfiled
-from cqlduck.streamon import caching, confirming, modelled, streamon
+from cqlduck.streamon import caching, confirming, streamon
 from cqlduck.streamon.cache_choice import (
     allocated,
     global_optimum,
@@ -966,7 +966,7 @@ def test_what_is_modelled_is_what_there_is(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_cache_that_costs_more_than_it_brings_is_dropped() -> None:
-    made = caching.JoinCaching(modelled.Budget())
+    made = caching.JoinCaching(caching.Budget())
     with cqlduck.connect(adaptive=False) as con:
         con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
         made.about = about(con)
@@ -984,7 +984,7 @@ def test_a_cache_that_costs_more_than_it_brings_is_dropped() -> None:
 
 
 def test_there_is_no_cache_without_room_and_time() -> None:
-    made = caching.JoinCaching(modelled.Budget())
+    made = caching.JoinCaching(caching.Budget())
     with cqlduck.connect(adaptive=False) as con:
         con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
         made.about = about(con)
@@ -1010,7 +1010,7 @@ def test_there_is_no_cache_without_room_and_time() -> None:
 
 def many_keys(keys: int) -> caching.JoinCaching:
     """Return the policy of a join of whose segment a whole cache would have 16,000,000 rows."""
-    made = caching.JoinCaching(modelled.Budget())
+    made = caching.JoinCaching(caching.Budget())
     with cqlduck.connect(adaptive=False) as con:
         con.execute(f"{STREAMS} CREATE CONTINUOUS QUERY q AS {SLOW}")
         made.about = about(con)
@@ -1065,7 +1065,7 @@ def test_partial_caches_have_as_much_memory_as_there_is() -> None:
 
 def test_what_is_known_of_keys_survives_the_process() -> None:
     made = many_keys(50)
-    again = caching.JoinCaching(modelled.Budget(), about=made.about)
+    again = caching.JoinCaching(caching.Budget(), about=made.about)
     again.restore(json.loads(json.dumps(made.state())))
     assert made.asking == again.asking
     assert known_by(made) == known_by(again)
