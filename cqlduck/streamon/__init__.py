@@ -26,14 +26,16 @@ again now and then. Where to run an option takes a fill, it is rehearsed (`answe
 policies are added in `reoptimizer`.
 
 **The budget.** Counting, and running options again, take at most a stated share of the time of
-ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
-`trials.TRIALS` and one more for each option, and is smaller if the difference is clear. Where it
-does not afford to count all queries of a tick, their weights say whose turn it is (`turns`).
+ticks (`budget`). The first trials of an option are beyond the budget; their number is bounded by
+`trials.TRIALS` and one more for each option, and is smaller if the difference is clear. A trial is
+one tick, but seven where another number of threads is tried (`threads`). Where the budget does not
+afford to count all queries of a tick, their weights say whose turn it is (`turns`).
 
 Every policy answers the same three questions (`policy`): before a tick what it would `propose` and
 what it `wants` profiled, after the tick what it `saw`.
 
 The imports inside the package go one way: `streamon` (what the engine calls) → `sites`,
 `answers` → `executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` → `ordering` →
-`policy` → `trials` → `profiler` → `budget`, `decisions`, `ledger`, `points`, `regions`, `turns`.
+`confirming` → `policy` → `trials` → `profiler` → `budget`, `decisions`, `ledger`, `noise`,
+`points`, `regions`, `turns`.
 """

@@ -48,8 +48,9 @@ COMPARED = 4
 are compared with twice as many."""
 
 OWN = 0.6
-"""How much a tick says of a trial of which six count, compared with one that is a trial by itself:
-what they are compared with is the same."""
+"""How much a tick says of a trial of which several count, compared with one that is a trial by
+itself, as all of them are compared with the same ticks: for six it is (1 + 1.57 / 4) / (1 / 6 +
+1.57 / 8) / 6, where 1.57 / n is the variance of a median of n."""
 
 CONTRADICTING = 4.0
 """How many times their spread a trial is away from those before if these are of another time."""
