@@ -50,8 +50,9 @@ bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all result
 # Flink's requirements exclude cqlduck's, so each has an environment of its own.
 peers: $(PEERS:%=.peers/%/installed)  ## other engines for the benchmarks, under ./.peers
 
-long: $(VENV)/installed  ## 20,000 random cases of each generator; CASES, SEED, GENERATORS choose
-	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long -v tests/test_many_cases.py
+long: $(VENV)/installed  ## 20,000 random cases of each generator, and kills; CASES, SEED, GENERATORS, KILLS choose
+	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long -v tests/test_many_cases.py \
+	    $(if $(GENERATORS),,tests/test_killed_sharing.py)
 
 interpreted: $(VENV)/installed  ## the parser's tests under sqlglot as it is without sqlglot[c]
 	$(BIN)/pytest -o faulthandler_timeout=0 -m long -rs tests/test_interpreted.py

@@ -20,7 +20,7 @@ from counts import fewer_in_ci, in_ci
 import cqlduck
 from cqlduck.sources.dropzone import BatchWriter
 
-BATCHES, ROWS = 40 if in_ci() else 80, 40
+BATCHES, ROWS = 30 if in_ci() else 80, 40
 QUERIES = ("totals", "recent", "extremes", "latest", "named", "missing", "high", "higher", "few",
            "fewer", "least", "chain", "most", "names")  # fmt: skip
 APPLICATION = """

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_in_ci, in_ci
 from stops import Stops
 from test_families import SCRIPT, Pair, leave, rows_of, told, unlike
 
@@ -89,7 +89,7 @@ def test_who_is_merged_says_what_it_says_alone(seed: int, tmp_path: Path) -> Non
     if rnd.random() < 0.2:
         texts[0] = FAILING
     instant, merged = 0, set[str]()
-    for number in range(24):
+    for number in range(16 if in_ci() else 24):
         names = list(pair.both[1].queries)
         if number < 20 and rnd.random() < 0.5:
             text = rnd.choice(texts)
