@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.text.time import Instant
@@ -21,8 +22,7 @@ MAX_LOGGED_CHOICES = 10_000
 """How many changes the log keeps at least."""
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A point of choice.
 
     Attributes:

@@ -197,7 +197,7 @@ def test_the_log_of_observations_is_thinned(tmp_path: Path) -> None:
         for number in range(1000):
             one = replace(seen, statistics=(number / 1000, 1.0))
             write(base, [Noted(number, None, POINT, one)])
-        other = replace(POINT, operator=3)
+        other = POINT._replace(operator=3)
         write(base, [Noted(1000, None, other, seen)])
         ((count, first, last),) = base.rows(
             "SELECT count(*), min(number), max(number) FROM cql_state.observations "

@@ -27,7 +27,7 @@ SUMMED = (
 
 def has_intervals(con: cqlduck.Connection, name: str = "q") -> bool:
     """Return whether the pairs of a query can be done without."""
-    return con.engine.compiled[name].steps.has_intervals(Form(single=True))
+    return con.engine.compiled[name].steps.offers(Form(single=True)).has_intervals
 
 
 @pytest.mark.parametrize(

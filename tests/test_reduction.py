@@ -58,7 +58,7 @@ def test_a_state_is_reduced_by_each_column_of_several_equalities(
         )
         assert reduced_by(steps(con)) == by
         plan = con.engine.compiled["q"].steps
-        assert plan.is_reducible(REDUCING) == bool(by)
+        assert plan.offers(REDUCING).is_reducible == bool(by)
         assert reduced_by("\n".join(step.sql for step in plan.of(Form(True, staged=True)))) == []
 
 
@@ -106,7 +106,7 @@ def test_which_joins_have_pipelines_of_several_steps(query: str, has: bool) -> N
             CREATE STREAM t (k INTEGER);
             CREATE CONTINUOUS QUERY q AS {query};
         """)
-        assert con.engine.compiled["q"].steps.has_steps(STEPWISE) == has
+        assert con.engine.compiled["q"].steps.offers(STEPWISE).has_steps == has
         # a pipeline alone has steps too
         assert ("_cql_step_q" in steps(con, form=STEPWISE)) == has
 

@@ -268,6 +268,8 @@ class Executor:
 
     def is_pinned(self, point: Point) -> bool:
         """Return whether a user has pinned a point to an option."""
+        if not self._has_pins:
+            return False
         pins = (Point(point.name, owner, None, None) for owner in (point.owner, None))
         return any(pin in self.kept.choices for pin in pins)
 

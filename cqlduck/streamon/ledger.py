@@ -5,7 +5,8 @@ switch is credited with what was measured when it was confirmed: the difference 
 took before it and after it, for all elements since, until the next switch. What was only modelled
 stands beside it. Nothing is credited to what a user has chosen.
 
-What is credited in a transaction that is undone is undone too.
+What is credited in a transaction that is undone is undone too. Each tick credits each point that
+it comes to, so that is only counted, and made a part of the accounts once, for all points.
 """
 
 from __future__ import annotations
@@ -51,12 +52,34 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         """Begin with what is stored."""
         self._database = database
-        self.number = 1
-        """The number of the tick that runs, or of the next one."""
-        self.kept = Entries(accounts.load_accounts(database))
+        self._number = 1
+        self._ran: dict[Point, float] = {}
+        """What is to be credited of the transaction that runs, by point."""
+        self._entries = Entries(accounts.load_accounts(database))
         database.participants.append(self)
 
+    @property
+    def number(self) -> int:
+        """The number of the tick that runs, or of the next one."""
+        return self._number
+
+    @number.setter
+    def number(self, number: int) -> None:
+        if number // BLOCK_TICKS != self._number // BLOCK_TICKS:
+            self._credit_all()
+        self._number = number
+
     # -- in transactions --------------------------------------------------------------------------
+
+    def _read(self) -> Entries:
+        self._credit_all()
+        return self._entries
+
+    def _write(self, entries: Entries) -> None:
+        self._ran.clear()
+        self._entries = entries
+
+    kept = property(_read, _write, doc="All that is known, as a value.")
 
     def roll_back(self, kept: Entries) -> None:
         """Know what was known then."""
@@ -65,7 +88,7 @@ class Ledger:
     @property
     def holds_some(self) -> bool:
         """Whether something is known that is not written."""
-        return bool(self.kept.unwritten or self.kept.noted)
+        return bool(self._ran or self._entries.unwritten or self._entries.noted)
 
     def flush(self) -> None:
         """Write what has changed; inside a transaction."""
@@ -188,15 +211,9 @@ class Ledger:
             point: The point.
             units: How many elements it had, or 1 where what is measured is a tick.
         """
-        mine = self.kept.accounts.get(point)
-        if mine is None or mine.units is None:
-            return
-        saves = mine.saves_expected, mine.saves_measured
-        if mine.saves_measured is None:
-            self._put(point, replace(self._account(point), units=mine.units + units))
-        if saves != (None, None):
-            expected, measured = (None if one is None else one * units for one in saves)
-            self._credit(point, expected, measured)
+        mine = self._entries.accounts.get(point)
+        if mine is not None and mine.units is not None:
+            self._ran[point] = self._ran.get(point, 0.0) + units
 
     def note(self, point: Point, seen: Observation, instant: Instant | None) -> None:
         """Note what was decided; if it is about a switch, credit what was measured of it."""
@@ -214,10 +231,30 @@ class Ledger:
 
     # -- as values --------------------------------------------------------------------------------
 
+    def _credit_all(self) -> None:
+        """Credit to the options that stand what ran since this was done last."""
+        if not self._ran:
+            return
+        ran, self._ran = self._ran, {}
+        found = dict(self._entries.accounts)
+        for point, units in ran.items():
+            mine = found[point] = self._in_block(found[point])
+            if mine.units is not None and mine.saves_measured is None:
+                mine = found[point] = replace(mine, units=mine.units + units)
+            if (mine.saves_expected, mine.saves_measured) != (None, None):
+                saves = (mine.saves_expected, mine.saves_measured)
+                expected, measured = (None if one is None else one * units for one in saves)
+                found[point] = _credited(mine, expected, measured)
+        kept = self._entries
+        self._entries = replace(kept, accounts=found, unwritten=kept.unwritten | ran.keys())
+
     def _account(self, point: Point) -> Account:
         """Return the account of a point, with the block of the tick that runs."""
-        mine = self.kept.accounts.get(point)
-        block = self.number // BLOCK_TICKS
+        return self._in_block(self.kept.accounts.get(point))
+
+    def _in_block(self, mine: Account | None) -> Account:
+        """Return an account with the block of the tick that runs."""
+        block = self._number // BLOCK_TICKS
         if mine is None:
             return Account(block=block)
         if mine.block == block:
@@ -235,17 +272,7 @@ class Ledger:
         )
 
     def _credit(self, point: Point, expected: float | None, measured: float | None) -> None:
-        mine = self._account(point)
-        self._put(
-            point,
-            replace(
-                mine,
-                expected=_sum(mine.expected, expected),
-                measured=_sum(mine.measured, measured),
-                block_expected=_sum(mine.block_expected, expected),
-                block_measured=_sum(mine.block_measured, measured),
-            ),
-        )
+        self._put(point, _credited(self._account(point), expected, measured))
 
     def _put(self, point: Point, account: Account, *, is_news: bool = False) -> None:
         kept = self.kept
@@ -255,6 +282,17 @@ class Ledger:
             unwritten=kept.unwritten | {point},
             has_news=kept.has_news or is_news,
         )
+
+
+def _credited(mine: Account, expected: float | None, measured: float | None) -> Account:
+    """Return an account that is credited with what was saved, as far as that is known."""
+    return replace(
+        mine,
+        expected=_sum(mine.expected, expected),
+        measured=_sum(mine.measured, measured),
+        block_expected=_sum(mine.block_expected, expected),
+        block_measured=_sum(mine.block_measured, measured),
+    )
 
 
 def _sum(some: float | None, more: float | None) -> float | None:

@@ -123,12 +123,7 @@ class Shown:
         if is_plain or compiled is None or not compiled.steps.has(asked):
             return form_of(option, single, Facts())
         steps = compiled.steps
-        facts = Facts(
-            is_reducible=steps.is_reducible(asked),
-            has_steps=steps.has_steps(asked),
-            has_intervals=steps.has_intervals(asked),
-        )
-        return form_of(option, single, facts)
+        return form_of(option, single, Facts(**steps.offers(asked)._asdict()))
 
     def _standing(self) -> dict[str, SiteOptions]:
         """Return what stands at sites, of queries in which some is no default."""

@@ -168,12 +168,9 @@ class StreaMon:
             point = Point(
                 STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
             )
-            facts = replace(
-                facts,
-                is_reducible=compiled.steps.is_reducible(asked),
-                has_steps=compiled.steps.has_steps(asked),
-                has_intervals=compiled.steps.has_intervals(asked),
-            )
+            offers = compiled.steps.offers(asked)
+            if any(offers):
+                facts = replace(facts, **offers._asdict())
             form = form_of(self.executor.choose(point, facts, query.frontier), single, facts)
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
         is_due = self._turns.is_due(query.name)

@@ -6,6 +6,7 @@ of elements, and on the size of the state that they meet.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
@@ -86,6 +87,17 @@ class Form:
     def search(self, operator: int) -> int | None:
         """Return the key by which the groups of an operator are found, from 0, or None."""
         return next((key for number, key in self.searches if number == operator), None)
+
+    def __hash__(self) -> int:
+        """Return its hash, which is asked for in each tick of each query."""
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        listed = self.orders, self.caches, self.searches
+        return hash(
+            (self.single, self.staged, self.reduces, self.stepwise, self.intervals, *listed)
+        )
 
     @property
     def is_chosen(self) -> bool:

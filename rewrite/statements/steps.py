@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -69,6 +70,20 @@ class Step:
     sites: frozenset[Site] = frozenset()
 
 
+class Offers(NamedTuple):
+    """What may be chosen of the stages of a form.
+
+    Attributes:
+        is_reducible: Whether states that they meet may be reduced.
+        has_steps: Whether pipelines have several steps.
+        has_intervals: Whether they make pairs that can be summed up by interval.
+    """
+
+    is_reducible: bool
+    has_steps: bool
+    has_intervals: bool
+
+
 MAX_ORDERED = 32
 """How many forms with chosen orders are kept: of n filters there are n! orders."""
 
@@ -97,6 +112,7 @@ class Steps:
         """The forms that have been asked for."""
         self.staged: dict[Form, bool] = {}
         """Of forms whether stages make a difference, as far as that was asked."""
+        self._offers: dict[Form, Offers] = {}
         self.caches: dict[Form, tuple[Filled, ...]] = {}
         """Of the forms with caches that have been written, these."""
         self.stored = dict(stored or {})
@@ -211,17 +227,17 @@ class Steps:
             found.setdefault(step.operator, []).append(f"{note}{step.sql}")
         return {number: ";\n\n".join(mine) for number, mine in found.items()}
 
-    def is_reducible(self, form: Form) -> bool:
-        """Return whether states that the stages of a form meet may be reduced."""
-        return any(step.is_reducible for step in self.of(_plainly(form)))
-
-    def has_steps(self, form: Form) -> bool:
-        """Return whether pipelines of a form with stages have several steps."""
-        return any(step.has_steps for step in self.of(_plainly(form)))
-
-    def has_intervals(self, form: Form) -> bool:
-        """Return whether stages of a form make pairs that can be summed up by interval."""
-        return any(step.has_intervals for step in self.of(_plainly(form)))
+    def offers(self, form: Form) -> Offers:
+        """Return what may be chosen of the stages of a form."""
+        found = self._offers.get(form)
+        if found is None:
+            steps = self.of(_plainly(form))
+            found = self._offers[form] = Offers(
+                any(step.is_reducible for step in steps),
+                any(step.has_steps for step in steps),
+                any(step.has_intervals for step in steps),
+            )
+        return found
 
     def has_stages(self, form: Form) -> bool:
         """Return whether stages make a difference to ticks of a form."""
