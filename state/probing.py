@@ -63,6 +63,11 @@ class Profiled:
     times: tuple[float, ...] | None
     seconds: float
 
+    @property
+    def has_found(self) -> bool:
+        """Whether there was a tuple to be profiled."""
+        return any(self.masks.values())
+
 
 @dataclass(frozen=True)
 class JoinProfiled:
@@ -79,6 +84,11 @@ class JoinProfiled:
     counts: Mapping[tuple[int, ...], int]
     fixed: float
     seconds: float
+
+    @property
+    def has_found(self) -> bool:
+        """Whether there was a tuple to be profiled."""
+        return any(self.counts.values())
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,11 @@ class CachesProfiled:
     rows: int = 0
     asking: tuple[int, tuple[str, ...], Mapping[int, int]] | None = None
 
+    @property
+    def has_found(self) -> bool:
+        """Whether something was profiled: how many rows there are always is."""
+        return True
+
 
 @dataclass(frozen=True)
 class RowsCounted:
@@ -122,6 +137,11 @@ class RowsCounted:
     rows: int
     values: tuple[int, ...]
     seconds: float
+
+    @property
+    def has_found(self) -> bool:
+        """Whether something was profiled: how many rows there are always is."""
+        return True
 
 
 Found = Profiled | JoinProfiled | CachesProfiled | RowsCounted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from cqlduck.state.rehearsal import RehearsalExceeded, RehearsalFailed, Rehearse
 from cqlduck.streamon import answering
 from cqlduck.streamon.answering import Answering
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.decisions import size_class
 from cqlduck.streamon.points import ANSWER, Facts
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.streamon import StreaMon
@@ -520,16 +522,130 @@ def test_it_returns_for_a_tick_of_many_instants(monkeypatch: pytest.MonkeyPatch)
             assert any("instants of change" in reason for (reason,) in logged) == (not is_pinned)
 
 
-def test_a_switch_whose_tick_is_undone_is_no_switch(policy: Answering) -> None:
+def undone(policy: Answering, before: str) -> str | None:
+    """Have a switch be undone with its tick; return what the next tick is to go to."""
+    one = policy.propose(before, answering.Statistics(), facts())
+    assert policy.option == before
+    return None if one is None else one.option
+
+
+def test_a_switch_that_is_undone_with_its_tick_comes_again(policy: Answering) -> None:
     see(policy, 1.0, 101)
     policy.learn(facts(), found(0.5))
     go(policy)
-    assert policy.option == RECOMPUTED
-    assert policy.propose(INCREMENTAL, answering.Statistics(), facts()) is None
-    assert policy.option == INCREMENTAL
+    for _ in range(answering.RETRIES):
+        assert policy.option == RECOMPUTED
+        assert undone(policy, INCREMENTAL) == RECOMPUTED
+        assert policy.regret > 2.0
+        policy.switched(RECOMPUTED, 1.0)
+    # then not at once
+    assert undone(policy, INCREMENTAL) is None
     assert policy.regret == 0.0
     see(policy, 1.0, 100)
     assert proposed(policy) == RECOMPUTED
+    policy.switched(RECOMPUTED, 1.0)
+    policy.ended()
+    # what somebody else chooses later undoes nothing
+    assert undone(policy, INCREMENTAL) is None
+    assert policy.expected(INCREMENTAL, True, 10) is None
+
+
+def test_a_return_that_is_undone_forgets_nothing(policy: Answering) -> None:
+    """A slow tick is the one that people interrupt."""
+    see(policy, 1.0, 101)
+    policy.learn(facts(), found(0.5))
+    go(policy)
+    policy.ended()
+    see(policy, 100.0, 4)
+    go(policy)
+    assert policy.expected(INCREMENTAL, True, 10) is None
+    assert undone(policy, RECOMPUTED) == INCREMENTAL
+    assert policy.expected(INCREMENTAL, True, 10) == 1.0
+    assert policy.regret > 90.0
+    # also where the tick has been seen before it was undone
+    policy.switched(INCREMENTAL, 1.0)
+    see(policy, 1.0, 1)
+    policy.saw(facts(), RECOMPUTED, 100.0, None)
+    assert policy.option == RECOMPUTED
+    assert policy.expected(INCREMENTAL, True, 10) == 1.0
+
+
+def test_inputs_that_were_large_for_a_while_are_forgotten(policy: Answering) -> None:
+    """To answer anew took longer than was rehearsed because the inputs had grown in between."""
+    policy.going = {INCREMENTAL: 0.1, RECOMPUTED: 0.1}
+    see(policy, 0.05, 101)
+    policy.learn(facts(), found(0.005))
+    for option, seconds in ((RECOMPUTED, 0.1), (INCREMENTAL, 0.05)):
+        go(policy)
+        policy.ended()
+        assert policy.option == option
+        see(policy, seconds, 100)
+    assert (policy.expected(RECOMPUTED, True, 10) or 0) > 0.05
+    for _ in range(20):
+        policy.learn(facts(), found(0.005))
+        see(policy, 0.05, 32)
+    assert proposed(policy) == RECOMPUTED
+
+
+def looking(policy: Answering) -> None:
+    """Have it look at the incremental plan again."""
+    see(policy, 1.0, 101)
+    policy.learn(facts(), found(0.5))
+    go(policy)
+    policy.ended()
+    while proposed(policy) is None:
+        see(policy, 0.5, 1)
+    policy.switched(INCREMENTAL, 1.0)
+    policy.ended()
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_look_ends_where_it_cannot_return(policy: Answering, is_pinned: bool) -> None:
+    """Nobody asks it whether it is to return while it is pinned, or adaptivity is off."""
+    looking(policy)
+    before = policy.budget.looking
+    if is_pinned:
+        policy.stay()
+    see(policy, 1.0, 1000)
+    ticks = 0 if is_pinned else answering.LOOK_TICKS
+    assert policy.budget.looking - before == pytest.approx(0.5 * ticks, abs=0.5)
+
+
+def test_a_look_that_saves_time_is_charged_nothing_and_earns_nothing(policy: Answering) -> None:
+    looking(policy)
+    before = policy.budget.looking
+    see(policy, 0.1, 100)
+    assert policy.budget.looking == before
+
+
+def test_looks_of_before_it_was_better_do_not_count(policy: Answering) -> None:
+    looking(policy)
+    see(policy, 1.0, 10)
+    go(policy)
+    policy.ended()
+    assert 1 == policy.looks
+    # one that is undone with its tick is none
+    while proposed(policy) is None:
+        see(policy, 0.5, 1)
+    policy.switched(INCREMENTAL, 1.0)
+    undone(policy, RECOMPUTED)
+    assert 1 == policy.looks
+    # to answer anew becomes slow: that is no look
+    policy._known[size_class(10)][1].seconds[INCREMENTAL] = deque([1.0])
+    see(policy, 9.0, 10)
+    go(policy)
+    policy.ended()
+    assert 0 == policy.looks
+
+
+def test_a_look_goes_on_after_a_restart(policy: Answering) -> None:
+    looking(policy)
+    again = Answering(Budget(PLENTY, ticks=1.0))
+    again.restore(json.loads(json.dumps(policy.state())))
+    see(again, 1.0, 10)
+    assert again.budget.looking > 4.0
+    go(again)
+    assert 1 == again.looks
 
 
 @pytest.mark.usefixtures("eager")

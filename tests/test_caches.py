@@ -34,7 +34,7 @@ from cqlduck.rewrite.plan.segments import (
 )
 from cqlduck.rewrite.statements.ordered import JoinCaches
 from cqlduck.state.filling import Limit
-from cqlduck.state.probing import CachesProfiled
+from cqlduck.state.probing import CachesProfiled, JoinProfiled
 from cqlduck.streamon import caching, confirming, streamon
 from cqlduck.streamon.cache_choice import (
     allocated,
@@ -1061,6 +1061,51 @@ def test_partial_caches_have_as_much_memory_as_there_is() -> None:
     assert [8192, 8192, 2048, 1024] == slots
     # that much is needed for the keys that one tick asks for
     assert with_keys(known, (), Cached((1, 2), (0,)), 4_000) is None
+
+
+def test_what_is_restored_is_asked_before_it_profiles() -> None:
+    """So the join is known from the question."""
+    made = many_keys(200)
+    made.is_due = True
+    again = caching.JoinCaching(caching.Budget(ticks=1e6))
+    again.restore(json.loads(json.dumps(made.state())))
+    caching.JoinCaching(caching.Budget()).refuse("2+3")
+    facts = caching.Facts(10_000, about=made.about)
+    for _ in range(4):
+        again.saw(facts, "none", 0.1, None)
+    found = again.propose("none", caching.Statistics(), facts)
+    assert found is not None
+    assert "2+3@1:4096" == found.option
+
+
+def test_of_caches_that_have_grown_those_stay_that_are_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """How many rows they have says the next probe of caches, and not the one before."""
+    with cqlduck.connect(adaptive=False) as con:
+        con.execute(
+            f"{STREAMS} CREATE CONTINUOUS QUERY q AS SELECT r.b FROM r [RANGE 3], "
+            "s [RANGE 9], u [RANGE 9], v [RANGE 9] WHERE r.a = s.a AND s.b = u.b AND u.a = v.a"
+        )
+        join = about(con)
+    monkeypatch.setattr(caching, "MAX_ROWS", 600)
+    made = caching.JoinCaching(caching.Budget(ticks=1e6), about=join)
+    made.windows = {  # type: ignore[assignment]
+        0: [(3, 9, 9)] * 9, 1: [(1, 2, 2)] * 9, 2: [(1, 1, 2)] * 9, 3: [(1, 1, 1)] * 9
+    }  # fmt: skip
+    made.alive, made.rows, made.is_due = (10, 1000, 1000, 1000), 2015, True
+    made.deltas.append((1000, 10, 10, 10))
+    facts, now = caching.Facts(1000, about=join), "1+2 3+4"
+    made.counted, ran = now, []
+    for number in range(9):
+        found = made.propose(now, caching.Statistics(), facts)
+        now = now if found is None else found.option
+        made.saw(facts, now, 1e-3, None)
+        if number == 5:
+            # one on behalf of an order
+            made.saw(facts, now, None, JoinProfiled(join.pipelines[0].site, {(3, 9, 9): 9}, 0, 0))
+        ran.append(now)
+    assert ["1+2"] * 9 == ran
 
 
 def test_what_is_known_of_keys_survives_the_process() -> None:

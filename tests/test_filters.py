@@ -434,6 +434,33 @@ def test_what_is_undone_with_its_tick_is_proposed_again(undone: set[int]) -> Non
     assert [CONFIRMED] == [seen.outcome for seen in ticks.policy.decided()]
 
 
+def test_a_probe_that_finds_no_tuple_forgets_nothing() -> None:
+    """What drops how much is asked for whatever the filters have seen lately."""
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(1 + CONFIRMING_TICKS, 4e-6) == "3 1 2"
+    assert ticks.run(1, 3e-6) == WRITTEN
+    for masks in ({}, {0: 0}):
+        ticks.policy._is_early = True
+        ticks.probed(masks, EQUAL)
+    assert len(ticks.policy.window) == sum(DROPPED_BY_THIRD.values())
+    # no such ticks come any more, so it is left
+    assert ticks.run(PATIENCE + 10, 3e-6, elements=100_000) == WRITTEN
+    assert not ticks.policy.waits
+
+
+@pytest.mark.parametrize("elements", [0, None])
+def test_what_was_found_waits_for_a_tick_in_which_something_comes(elements: int | None) -> None:
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    facts = replace(ticks.facts, elements=elements)
+    assert ticks.policy.propose(WRITTEN, Statistics(), facts) is None
+    assert ticks.policy.is_due
+    assert ticks.run(1, 1e-6) == "3 1 2"
+
+
 def test_explain_says_what_keeps_the_order_of_the_text() -> None:
     with cqlduck.connect() as con:
         con.create_function("risky", lambda line: len(line) > 1, ["VARCHAR"], "BOOLEAN")

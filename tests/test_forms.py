@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -28,7 +29,7 @@ from cqlduck.streamon.stages import (
     Stages,
 )
 from cqlduck.streamon.streamon import stored
-from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, TRIALS
+from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, TRIALS, Trials
 
 JOIN = """\
 CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -116,6 +117,23 @@ def test_the_budget_bounds_what_looking_again_costs() -> None:
     assert 0 < chosen.count(False) * 0.5 <= MEASURING_FRACTION * (ticks.budget.ticks + 1)
     ticks.budget.counting += 1e9
     assert False not in ticks.run(5_000, staged=1.0, whole=1.5)
+
+
+def test_after_a_restart_a_trial_is_not_read_from_what_is_stored() -> None:
+    """The first tick with an option parses its statements, so it is not remembered."""
+    known = Statistics()
+    known.seconds = {STAGED: deque([0.03] * 3, maxlen=3), UNSTAGED: deque([0.02] * 3, maxlen=3)}
+    trials = Trials((STAGED, UNSTAGED), Budget(ticks=100.0))
+    before = None
+    for _ in range(200):
+        found = trials.propose(STAGED, known)
+        noted = trials._by_option[UNSTAGED].ratios
+        before = len(noted) if before is None else before
+        option = STAGED if found is None else found.option
+        known.record(option, 0.06 if option == UNSTAGED else 0.03)
+    assert before == 1
+    assert len(noted) > 2
+    assert all(one[-1] > 0 for one in [*noted][before:])
 
 
 def test_trials_are_paid_for_by_what_they_take() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import choices
@@ -549,6 +550,26 @@ def test_nothing_is_known_before_it_is_known_what_an_element_takes() -> None:
     ticks.probed(DROPPED_BY_THIRD)
     assert ticks.run(1, 30e-6) == PLANNED
     assert ticks.run(5, 30e-6) == "1 3 2"
+
+
+def test_a_tick_without_elements_asks_for_nothing_that_is_of_one_element() -> None:
+    """Ticks of none and of one are of one size, and what an element takes is known of them."""
+    ticks = Ticks()
+    for _ in range(5):
+        ticks.policy.saw(replace(ticks.facts, elements=1), ticks.now, 1e-3, None)
+    ticks.probed(DROPPED_BY_THIRD)
+    nothing = replace(ticks.facts, elements=0)
+    assert ticks.policy.propose(ticks.now, Statistics(), nothing) is None
+    assert ticks.run(5, 30e-6) == "1 3 2"
+
+
+def test_of_no_tuple_it_is_not_known_what_is_dropped() -> None:
+    ticks = Ticks()
+    assert ticks.policy.drops() == []
+    ticks.policy.refuse("1 3 2")
+    ticks.run(5, 30e-6)
+    ticks.probed(DROPPED_BY_THIRD)
+    assert ticks.run(3, 10e-6) == PLANNED
 
 
 def test_what_is_fixed_cannot_be_saved() -> None:

@@ -131,6 +131,48 @@ def test_the_first_ticks_with_either_number_are_slow_and_decide_nothing(
         assert budget.looking + budget.first == pytest.approx(longer, abs=0.12)
 
 
+@pytest.mark.parametrize("each", [7, 10])
+def test_ticks_that_take_little_now_and_then_contradict_no_trial(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of six ticks says less than all of them: else trials would begin again and again."""
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.005)
+    drawn, budget = random.Random(0), Budget()
+    policy, known, facts, longer, ran = ThreadCount(budget), Statistics(), Facts(100), 0.0, ONE
+    for number in range(8000):
+        proposal = policy.propose(ONE, known, facts)
+        assert proposal is None or proposal.is_trial
+        option = ONE if proposal is None else proposal.option
+        one = 0.03 * math.exp(drawn.gauss(0, 0.05)) * (1 if number % each else 0.3)
+        takes = one * (1.2 if option == ALL else 1) * (1.4 if option != ran else 1)
+        longer += takes - one
+        known.record(option, takes)
+        budget.ticks += takes
+        ran = option
+    assert longer < 0.01 * budget.ticks
+
+
+def test_a_trial_that_is_undone_with_its_first_tick_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.005)
+    budget, known, facts = Budget(), Statistics(), Facts(100)
+    policy, undone, tried = ThreadCount(budget), 0, 0.0
+    for number in range(6000):
+        proposal = policy.propose(ONE, known, facts)
+        option = ONE if proposal is None else proposal.option
+        if option == ALL and known.last == ONE and number > 200 and number % 3:
+            undone += 1
+            continue
+        takes = 0.036 if option == ALL else 0.03
+        tried += takes - 0.03
+        known.record(option, takes)
+        budget.ticks += takes
+    assert undone > 3
+    # but for one that is to come
+    assert budget.looking + budget.first == pytest.approx(tried, abs=0.043)
+
+
 def test_threads_are_tried_anew_when_a_query_has_another_plan(con: cqlduck.Connection) -> None:
     con.execute("CREATE CONTINUOUS QUERY w AS SELECT count(*) AS n FROM s [RANGE 5]")
     small_ticks(con, 0, 4)

@@ -10,6 +10,9 @@ What a tick takes is measured with the option that stands. What it would take wi
   elements. If that was long ago, it is looked at again, where the budget affords to go and return,
   and twice as late each time that it has to return.
 
+A switch may be undone with its tick: people interrupt slow ones. Then what was known before it is
+known again, and the query goes with the next tick.
+
 A switch costs a fill each way, and the next ticks may be like those before, or not. So the two
 options are a task system of two states: regret is the time that the other option would have saved
 since the last switch, never below zero. If it exceeds what it costs to go there and back, the
@@ -21,6 +24,7 @@ but for savings that are too small to count (`LEAST_GAIN`).
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import deque
 from collections.abc import Mapping
@@ -67,6 +71,12 @@ RETURNING_RATIO = 2.0
 LEAST_INSTANTS = 8
 """At so many instants of change a tick is always answered anew."""
 
+LOOK_TICKS = 2 * FIRST_LOOK
+"""For how many ticks it is looked at most: what loses for as long has returned."""
+
+RETRIES = 3
+"""How often in a row a switch may be undone with its tick before it begins anew with the other."""
+
 MAX_DOUBLED = 10
 """How often the time until the incremental plan is looked at again doubles at most."""
 
@@ -75,6 +85,12 @@ REMEMBERED_TICKS = 256
 
 
 _LOOK = "looked at again"
+
+_OF_A_SWITCH = (
+    *("option", "regret", "spent", "left", "interval", "looks", "_looked"),
+    *("_known", "_unjudged", "_last", "_switch", "_is_corrected"),
+)
+"""What a switch changes, and is as before if it is undone."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +149,8 @@ class Answering(DecidingPolicy):
     _last: JudgedTick | None = None
     _switch: Switch | None = None
     _is_corrected: bool = False
+    _before: Mapping[str, Any] | None = None
+    _undone: int = 0
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -143,7 +161,7 @@ class Answering(DecidingPolicy):
     def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick in which something happened."""
         if option != self.option:
-            self._turned(option)
+            self._return_to(option)
         if facts.elements is None or seconds is None or facts.is_first:
             return
         elements, known = self._known.setdefault(
@@ -166,13 +184,20 @@ class Answering(DecidingPolicy):
         if self._looked is None:
             return
         usual = self.expected(RECOMPUTED, facts.is_single, elements)
-        self.budget.looked(seconds - (seconds if usual is None else usual))
+        # who saves time has not earned what others may spend
+        self.budget.looked(max(seconds - (seconds if usual is None else usual), 0.0))
         self._looked += 1
         if self.option == RECOMPUTED:
             # it was undone with its tick
             self._looked = None
         elif self._looked >= FIRST_LOOK and not self.regret:
             self._looked, self.looks = None, 0
+        elif self._looked >= LOOK_TICKS:
+            self._looked = None
+
+    def stay(self) -> None:
+        """End a look: a user has the query stay as it is."""
+        self._looked = None
 
     def _judge(self, tick: JudgedTick) -> None:
         """Compare a tick with what it would have taken with the other option."""
@@ -261,6 +286,8 @@ class Answering(DecidingPolicy):
         self.budget.looked(found.seconds, is_first=facts.is_single not in self.rehearsed)
         self.going.setdefault(RECOMPUTED, found.filling)
         self.rehearsed[facts.is_single] = facts.elements, found
+        # it may have been the inputs that have grown since the one before, and not that it erred
+        self._factor = math.sqrt(self._factor)
         waiting, self._unjudged = self._unjudged, deque(maxlen=REMEMBERED_TICKS)
         for tick in waiting:
             self._judge(tick)
@@ -326,7 +353,7 @@ class Answering(DecidingPolicy):
         """Return what the next tick is to run in place of what stands, or None."""
         if now != self.option:
             # the tick is undone in which it went
-            self._turned(now)
+            self._return_to(now)
         reason = None if self.refusal else self._reason()
         last = self._last
         if reason is None:
@@ -349,6 +376,7 @@ class Answering(DecidingPolicy):
             self.budget.looked(seconds)
         if option == self.option:
             return
+        self._before = copy.deepcopy({name: getattr(self, name) for name in _OF_A_SWITCH})
         last = self._last
         if last is None:
             self._turned(option)
@@ -365,10 +393,31 @@ class Answering(DecidingPolicy):
             before, last.seconds, option, size, expected.get(option), (), expected
         )
 
+    def ended(self) -> None:
+        """Take note of the end of the tick in which the query has gone: nothing undoes that."""
+        self._before, self._undone = None, 0
+
+    def _return_to(self, option: str) -> None:
+        """Go on with the option that stands: a switch was undone, or somebody has chosen it."""
+        before, self._before = self._before, None
+        if before is None or before["option"] != option:
+            self._turned(option)
+            return
+        for name, value in before.items():
+            setattr(self, name, value)
+        self._looked = None
+        self._undone += 1
+        if self._undone > RETRIES:
+            # what is known of the other option stays; whether it is to run is asked anew
+            self._undone, self.regret, self.left = 0, 0.0, self.interval
+
     def _turned(self, option: str) -> None:
         """Begin anew with an option, which somebody else may have chosen."""
         if option == RECOMPUTED and self._looked is not None:
             self._looked, self.looks = None, self.looks + 1
+        elif option == INCREMENTAL and self._looked is None:
+            # it is no look
+            self.looks = 0
         self.option, self.regret, self.spent = option, 0.0, 0.0
         doubled = min(self.looks, MAX_DOUBLED) if option == RECOMPUTED else 0
         self.left = self.interval = FIRST_LOOK << doubled
@@ -420,6 +469,7 @@ class Answering(DecidingPolicy):
             "interval": self.interval,
             "option": self.option,
             "looks": self.looks,
+            "looked": self._looked,
             "known": [
                 [size, of, {option: [*some] for option, some in known.seconds.items()}]
                 for size, (of, known) in self._known.items()
@@ -434,7 +484,7 @@ class Answering(DecidingPolicy):
             self.rehearsed[bool(single)] = of, Rehearsed(**found)
         self.going, self.option = dict(state["going"]), state["option"]
         self.left, self.interval, self._factor = state["left"], state["interval"], state["factor"]
-        self.looks = state.get("looks", 0)
+        self.looks, self._looked = state.get("looks", 0), state.get("looked")
         for size, of, options in state["known"]:
             known = Statistics()
             for option, seconds in options.items():

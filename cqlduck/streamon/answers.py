@@ -27,6 +27,7 @@ class Answers:
         """Begin without knowing any query."""
         self._executor = executor
         self._returning: list[Answering] = []
+        self._switched: list[Answering] = []
 
     def _policy(self, query: Query) -> Answering:
         return self._executor.reoptimizer.answering(query.name)
@@ -48,6 +49,8 @@ class Answers:
             option: How it was answered.
             seconds: How long it took.
         """
+        if not self._executor.adapts or self._is_pinned(query):
+            self._policy(query).stay()
         self._executor.answered(query.name, facts, option, seconds)
 
     def wants_rehearsal(self, query: Query, facts: Facts) -> float | None:
@@ -102,7 +105,9 @@ class Answers:
 
     def switched(self, query: Query, option: str, seconds: float) -> None:
         """Take note of a query that has gone to an option, and what that took."""
-        self._policy(query).switched(option, seconds)
+        policy = self._policy(query)
+        policy.switched(option, seconds)
+        self._switched.append(policy)
         self._executor.reoptimizer.answered(query.name)
         self._executor.ledger.filled(Point(ANSWER, query.name), 1, seconds)
 
@@ -110,7 +115,10 @@ class Answers:
         """Take note of the end of a tick of all queries."""
         for policy in self._returning:
             policy.instants = None
+        for policy in self._switched:
+            policy.ended()
         self._returning.clear()
+        self._switched.clear()
 
     def _is_pinned(self, query: Query) -> bool:
         """Return whether a user has pinned how a query is answered."""

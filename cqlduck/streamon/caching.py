@@ -37,7 +37,9 @@ from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
 from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
 from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, OPTIMUM, Facts
+from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.selection import exhaustive, selected
+from cqlduck.streamon.trials import Proposal
 
 LEAST_SAVED = 0.1
 """Which part of the time of its statements caches have to save to be made."""
@@ -82,6 +84,7 @@ class JoinCaching(Modelled):
         alive: How many rows each input had in the last one.
         about: The join.
         rows: How many rows its caches had in the last one.
+        counted: Which caches these were; None if that is not known.
         asking: By input, and those of its columns that are keys, a hash of each key that the tuples
             had which were looked at last.
     """
@@ -92,6 +95,7 @@ class JoinCaching(Modelled):
     alive: tuple[int, ...] = ()
     about: JoinCaches | None = None
     rows: int = 0
+    counted: str | None = None
     asking: dict[Asking, deque[int]] = field(default_factory=dict)
 
     def default(self, facts: Facts) -> str:
@@ -100,12 +104,20 @@ class JoinCaching(Modelled):
 
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget: the pipelines in turn."""
-        about = facts.about
-        if not isinstance(about, JoinCaches) or not about.pipelines:
+        self._meet(facts)
+        if self.about is None or not self.about.pipelines:
             return None
-        self.about = about
         wanted = super().wants(facts, now)
         return None if wanted is None else replace(wanted, turn=self.probes)
+
+    def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+        """Return what the next tick is to run in place of what stands, or None."""
+        self._meet(facts)
+        return super().propose(now, known, facts)
+
+    def _meet(self, facts: Facts) -> None:
+        """Take note of the join: what is restored does not say which one it is."""
+        self.about = facts.about if isinstance(facts.about, JoinCaches) else None
 
     @property
     def first_probes(self) -> int:
@@ -131,6 +143,8 @@ class JoinCaching(Modelled):
             self.is_due = self.is_due or self._is_known
         else:
             super().saw(facts, option, seconds, found)
+            if found is not None:
+                self.counted = option
 
     def _match(self, place: int, counts: Mapping[tuple[int, ...], int]) -> None:
         window = self.windows.setdefault(place, deque(maxlen=WINDOW))
@@ -164,8 +178,9 @@ class JoinCaching(Modelled):
         return [sum(rows) / len(self.deltas) for rows in zip(*self.deltas, strict=True)]
 
     def drops(self) -> Sequence[float]:
-        """Return of the tuples of each pipeline which part each path drops."""
-        assert self.about is not None
+        """Return of the tuples of each pipeline which part each path drops; nothing of no join."""
+        if self.about is None:
+            return ()
         found: list[float] = []
         for place, _ in enumerate(self.about.names):
             counts = list(self.windows.get(place, ()))
@@ -262,7 +277,7 @@ class JoinCaching(Modelled):
     def excess(self, now: str, facts: Facts) -> Better | None:
         """Return other caches, or none, if those that stand have more rows than they may."""
         before = caching_of_text(now)
-        if before is None or self.rows <= GROWN * MAX_ROWS:
+        if before is None or self.rows <= GROWN * MAX_ROWS or self.counted not in (now, None):
             return None
         known = self.costs()
         after: Caching = ()
@@ -280,7 +295,8 @@ class JoinCaching(Modelled):
         windows = [[place, runs(window)] for place, window in self.windows.items()]
         sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive], "rows": self.rows}
         asking = [[*whose, runs(window)] for whose, window in self.asking.items()]
-        return {**super().state(), "windows": windows, "asking": asking, **sizes}
+        mine = {"windows": windows, "asking": asking, "counted": self.counted, **sizes}
+        return {**super().state(), **mine}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with what was found before the database was closed."""
@@ -290,6 +306,7 @@ class JoinCaching(Modelled):
                 self._match(place, {tuple(counts): tuples})
         self.deltas.extend(map(tuple, state["deltas"]))
         self.alive, self.rows = tuple(state["alive"]), state.get("rows", 0)
+        self.counted = state.get("counted")
         for place, columns, seen in state.get("asking", ()):
             for key, tuples in seen:
                 self._ask((place, tuple(columns)), {key: tuples})

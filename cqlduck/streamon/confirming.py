@@ -68,7 +68,7 @@ class Confirming(DecidingPolicy):
 
     @abstractmethod
     def drops(self) -> Sequence[float]:
-        """Return of all tuples which part each filter or input drops."""
+        """Return of all tuples which part each filter or input drops; nothing if none is known."""
 
     @property
     def waits(self) -> bool:
@@ -151,9 +151,9 @@ class Confirming(DecidingPolicy):
 
     def _abandon(self, switch: Switch, before: float | None) -> None:
         """Note that an option is left for the one before, which took so long for an element."""
+        self._switch = self._since = None
         self._note(switch, RETURNED, before, switch.doubted)
         self._refused[switch.after] = self.drops()
-        self._switch = self._since = None
 
     def _note(
         self, switch: Switch, outcome: str, before: float | None, after: float | None
@@ -197,7 +197,12 @@ class Confirming(DecidingPolicy):
         then = self._refused.get(option)
         if then is None:
             return False
-        if max(abs(a - b) for a, b in zip(then, self.drops(), strict=True)) <= MOVED:
+        now = self.drops()
+        if not (then and now):
+            # of no tuple nothing can have moved
+            self._refused[option] = now or then
+            return True
+        if max(abs(a - b) for a, b in zip(then, now, strict=True)) <= MOVED:
             return True
         del self._refused[option]
         return False

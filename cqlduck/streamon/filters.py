@@ -76,8 +76,8 @@ class FilterOrder(Modelled):
         return Profile(Counter(self.window), [statistics.median(known) for known in self.times])
 
     def drops(self) -> Sequence[float]:
-        """Return which part of all tuples each filter drops."""
-        return self.profile.drops()
+        """Return which part of all tuples each filter drops; nothing if none is known."""
+        return self.profile.drops() if self.window else ()
 
     def statistics(self) -> Sequence[float]:
         """Return which part of all tuples each filter drops, and of the time of all it takes."""

@@ -71,9 +71,10 @@ class JoinOrder(Modelled):
         return bool(self.window)
 
     def drops(self) -> Sequence[float]:
-        """Return which part of all tuples each path drops."""
+        """Return which part of all tuples each path drops; nothing if none is known."""
         counts = list(self.window)
-        return [sum(not one[at] for one in counts) / len(counts) for at in range(len(counts[0]))]
+        paths = range(len(counts[0])) if counts else ()
+        return [sum(not one[at] for one in counts) / len(counts) for at in paths]
 
     def statistics(self) -> Sequence[float]:
         """Return which part of all tuples each path drops, and how many combinations it has."""
@@ -94,7 +95,7 @@ class JoinOrder(Modelled):
         """Return another order, if it is expected to save enough, and why."""
         about = facts.about
         assert isinstance(about, JoinPipeline)
-        if about.tree is None or facts.elements is None:
+        if about.tree is None or not facts.elements:
             return None
         if taken is None:
             # what it takes is not known yet, and what was found stays

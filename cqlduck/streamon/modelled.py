@@ -151,7 +151,7 @@ class Modelled(Confirming):
         if found is not None:
             self.budget.looked(found.seconds, is_first=self.probes < self.first_probes)
             self._took[self.is_timed] = found.seconds
-            if self._is_early:
+            if self._is_early and found.has_found:
                 self.forget()
                 self._usual.clear()
             self.probes += 1
@@ -164,7 +164,8 @@ class Modelled(Confirming):
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
         self._ticks += 1
-        if facts.elements is None:
+        if not facts.elements:
+            # what was found waits for a tick in which something comes
             return None
         undone = self._undone(now)
         found = undone or self._proposal(now, facts, facts.elements)

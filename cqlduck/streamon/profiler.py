@@ -52,6 +52,7 @@ class Statistics:
         kept: How many of the last ticks with each option are remembered.
         recorded: How many ticks were recorded.
         last: The option of the last one.
+        counts_last: Whether what that one took is remembered.
     """
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Statistics:
     kept: int = MEASURED_TICKS
     recorded: int = 0
     last: str | None = None
+    counts_last: bool = False
 
     def runs(self, option: str) -> int:
         """Return how many of the last ticks with an option are remembered."""
@@ -91,7 +93,8 @@ class Statistics:
             avoidable: How much of that another option may save at most, or None if nobody knows.
             idle: How much of that pipelines took which found nothing, or None if nobody knows.
         """
-        if option in self.warm or self._is_slow(option, seconds):
+        self.counts_last = option in self.warm or self._is_slow(option, seconds)
+        if self.counts_last:
             self.seconds.setdefault(option, deque(maxlen=self.kept)).append(seconds)
         if option in self.warm and avoidable is not None:
             self.avoidable.append(avoidable / max(seconds, 1e-9))

@@ -254,7 +254,7 @@ class Trials:
         if known.recorded == self._seen:
             return False
         self._seen, option = known.recorded, known.last
-        if option is None or option not in self.options or not known.runs(option):
+        if option is None or option not in self.options or not known.counts_last:
             return False
         seconds = known.seconds[option][-1]
         if len(self._last) < self._compared:
@@ -290,11 +290,14 @@ class Trials:
         return True
 
     def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
-        """Take note of a trial; if it contradicts those before, they do not count any more."""
-        if trials.contradicts(ratios, self._standing, self._usual):
-            trials.ratios.clear()
+        """Take note of a tick of a trial; if all of it contradicts those before, these go."""
         was_known = trials.is_known
         trials.ratios.append(ratios)
+        if not self._left:
+            mine = [*trials.ratios][-self.counted :]
+            if trials.contradicts(tuple(pooled(mine)), self._standing, self._usual):
+                trials.ratios.clear()
+                trials.ratios.extend(mine)
         self._compare()
         if trials.is_known and not was_known:
             trials.left = trials.interval = FIRST_LOOK
@@ -372,7 +375,8 @@ class Trials:
         times = PROMISING_BUDGETS if trials.is_promising else 1.0
         if (trials.left > 0 and not has_risen) or not self.budget.affords(longer, times):
             return None
-        self.budget.looking += longer
+        # nothing was taken by a trial that was undone with its first tick
+        self.budget.looking += longer - self._expected_extra
         self._expected_extra = longer
         self._looked_at = self._seconds
         trials.wait(self._drawn.uniform(0.5, 1.5))
