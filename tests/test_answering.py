@@ -611,6 +611,21 @@ def test_a_look_ends_where_it_cannot_return(policy: Answering, is_pinned: bool) 
     assert policy.budget.looking - before == pytest.approx(0.5 * ticks, abs=0.5)
 
 
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_look_ends_with_the_tick_from_which_on_nobody_asks(is_pinned: bool) -> None:
+    with cqlduck.connect(sharing=False) as con:
+        con.execute("CREATE STREAM s (v INTEGER)")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM s [RANGE 3]")
+        if is_pinned:
+            con.pin(ANSWER, INCREMENTAL, "q")
+        else:
+            con.execute("UPDATE cql.properties SET value = false WHERE name = 'adaptive'")
+        mine = con.engine.streamon.reoptimizer.answering("q")
+        mine._looked = 1
+        con.tick({"s": [(1,)]}, to=1)
+        assert mine._looked is None
+
+
 def test_a_look_that_saves_time_is_charged_nothing_and_earns_nothing(policy: Answering) -> None:
     looking(policy)
     before = policy.budget.looking
