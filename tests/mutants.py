@@ -189,6 +189,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     *_of(
+        "cqlduck/streamon/answer_costs.py",
+        ("inputs that were large once are so for ever",
+         "self.factor = math.sqrt(self.factor)", "pass",
+         f"{ANSWERING}inputs_that_were_large_for_a_while_are_forgotten"),
+        ("what was rehearsed is never corrected",
+         "self.factor = max(self.factor * taken / expected, 1.0)", "pass",
+         f"{ANSWERING}one_that_takes_more_than_was_rehearsed_returns_and_is_remembered"),
+    ),
+    *_of(
         "cqlduck/streamon/answering.py",
         ("looks are free",
          "self.budget.looked(max(seconds - (seconds if usual is None else usual), 0.0))", "pass",
@@ -206,9 +215,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a switch that is undone each time comes again for ever",
          "if self._undone > RETRIES:", "if False:",
          f"{ANSWERING}a_switch_that_is_undone_with_its_tick_comes_again"),
-        ("inputs that were large once are so for ever",
-         "self._factor = math.sqrt(self._factor)", "pass",
-         f"{ANSWERING}inputs_that_were_large_for_a_while_are_forgotten"),
         ("looks come later because of those of long ago",
          "            self.looks = 0\n        self.option", "            pass\n        self.option",
          f"{ANSWERING}looks_of_before_it_was_better_do_not_count"),
@@ -227,12 +233,6 @@ MUTANTS: tuple[Mutant, ...] = (
             "lacking = takes - earned * self.spent",
             "lacking = takes - earned * self.spent + self.budget.looking",
             f"{ANSWERING}looks_of_other_kinds_do_not_hold_back_the_first_rehearsal",
-        ),
-        (
-            "what was rehearsed is never corrected",
-            "self._factor = max(self._factor * taken / switch.expected, 1.0)",
-            "pass",
-            f"{ANSWERING}one_that_takes_more_than_was_rehearsed_returns_and_is_remembered",
         ),
         (
             "a query goes before it has lost what going costs",

@@ -43,7 +43,7 @@ def policy(monkeypatch: pytest.MonkeyPatch) -> Answering:
     """Return one that can afford all, of a query whose ticks take a second; it is cheap to go."""
     monkeypatch.setattr(answering, "LEAST_SPENT", 0.0)
     made = Answering(Budget(PLENTY, ticks=1.0))
-    made.going = {INCREMENTAL: 1.0, RECOMPUTED: 1.0}
+    made.costs.going = {INCREMENTAL: 1.0, RECOMPUTED: 1.0}
     return made
 
 
@@ -100,19 +100,19 @@ def test_an_option_that_saves_little_saves_nothing(policy: Answering) -> None:
 def test_several_instants_take_several_times_as_long(policy: Answering) -> None:
     """A tick of twice as many elements is expected to have twice as many instants of change."""
     policy.learn(facts(10, single=False), Rehearsed(0.5, 0.1, 5, 0.0, 1.0))
-    assert policy.expected(RECOMPUTED, False, 10) == pytest.approx(1.0)
-    assert policy.expected(RECOMPUTED, False, 20) == pytest.approx(1.5)
-    assert policy.expected(RECOMPUTED, False, 1) == pytest.approx(0.6)
-    assert policy.expected(RECOMPUTED, True, 10) is None
+    assert policy.costs.expected(RECOMPUTED, False, 10) == pytest.approx(1.0)
+    assert policy.costs.expected(RECOMPUTED, False, 20) == pytest.approx(1.5)
+    assert policy.costs.expected(RECOMPUTED, False, 1) == pytest.approx(0.6)
+    assert policy.costs.expected(RECOMPUTED, True, 10) is None
 
 
 def test_ticks_of_other_sizes_lie_between_those_that_were_measured(policy: Answering) -> None:
     see(policy, 1.0, 3, 10)
     see(policy, 91.0, 3, 1000)
-    assert policy.expected(INCREMENTAL, True, 505) == pytest.approx(46.0)
+    assert policy.costs.expected(INCREMENTAL, True, 505) == pytest.approx(46.0)
     # nothing is known of smaller ones, and larger ones take as much longer
-    assert policy.expected(INCREMENTAL, True, 1) == pytest.approx(1.0)
-    assert policy.expected(INCREMENTAL, True, 2000) == pytest.approx(182.0)
+    assert policy.costs.expected(INCREMENTAL, True, 1) == pytest.approx(1.0)
+    assert policy.costs.expected(INCREMENTAL, True, 2000) == pytest.approx(182.0)
 
 
 def go(policy: Answering) -> None:
@@ -148,7 +148,7 @@ def test_one_that_takes_more_than_was_rehearsed_returns_and_is_remembered(
     see(policy, 1.0, 4)
     # six times what was rehearsed
     policy.learn(facts(), found(0.5))
-    assert policy.expected(RECOMPUTED, True, 10) == pytest.approx(3.0)
+    assert policy.costs.expected(RECOMPUTED, True, 10) == pytest.approx(3.0)
     see(policy, 1.0, 1000)
     assert policy.regret == 0.0
 
@@ -266,7 +266,7 @@ def test_what_was_found_is_as_it_was_when_it_is_read_again(policy: Answering) ->
     assert again.state() == policy.state()
     for elements_ in (1, 5, 10, 100):
         for option in (INCREMENTAL, RECOMPUTED):
-            assert again.expected(option, True, elements_) == policy.expected(
+            assert again.costs.expected(option, True, elements_) == policy.costs.expected(
                 option, True, elements_
             )
 
@@ -284,7 +284,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answering, "TOO_SLOW", 1e6)
     monkeypatch.setattr(answering.Budget, "affords", lambda *_: True)
     monkeypatch.setattr(answering, "FIRST_BUDGETS", 1e12)
-    monkeypatch.setattr(answering.Answering, "cost", lambda *_: 0.0)
+    monkeypatch.setattr(answering.AnswerCosts, "switch", lambda *_: 0.0)
 
 
 def rehearsals(con: Any, name: str) -> int:
@@ -547,7 +547,7 @@ def test_a_switch_that_is_undone_with_its_tick_comes_again(policy: Answering) ->
     policy.ended()
     # what somebody else chooses later undoes nothing
     assert undone(policy, INCREMENTAL) is None
-    assert policy.expected(INCREMENTAL, True, 10) is None
+    assert policy.costs.expected(INCREMENTAL, True, 10) is None
 
 
 def test_a_return_that_is_undone_forgets_nothing(policy: Answering) -> None:
@@ -558,21 +558,21 @@ def test_a_return_that_is_undone_forgets_nothing(policy: Answering) -> None:
     policy.ended()
     see(policy, 100.0, 4)
     go(policy)
-    assert policy.expected(INCREMENTAL, True, 10) is None
+    assert policy.costs.expected(INCREMENTAL, True, 10) is None
     assert undone(policy, RECOMPUTED) == INCREMENTAL
-    assert policy.expected(INCREMENTAL, True, 10) == 1.0
+    assert policy.costs.expected(INCREMENTAL, True, 10) == 1.0
     assert policy.regret > 90.0
     # also where the tick has been seen before it was undone
     policy.switched(INCREMENTAL, 1.0)
     see(policy, 1.0, 1)
     policy.saw(facts(), RECOMPUTED, 100.0, None)
     assert policy.option == RECOMPUTED
-    assert policy.expected(INCREMENTAL, True, 10) == 1.0
+    assert policy.costs.expected(INCREMENTAL, True, 10) == 1.0
 
 
 def test_inputs_that_were_large_for_a_while_are_forgotten(policy: Answering) -> None:
     """To answer anew took longer than was rehearsed because the inputs had grown in between."""
-    policy.going = {INCREMENTAL: 0.1, RECOMPUTED: 0.1}
+    policy.costs.going = {INCREMENTAL: 0.1, RECOMPUTED: 0.1}
     see(policy, 0.05, 101)
     policy.learn(facts(), found(0.005))
     for option, seconds in ((RECOMPUTED, 0.1), (INCREMENTAL, 0.05)):
@@ -580,7 +580,7 @@ def test_inputs_that_were_large_for_a_while_are_forgotten(policy: Answering) -> 
         policy.ended()
         assert policy.option == option
         see(policy, seconds, 100)
-    assert (policy.expected(RECOMPUTED, True, 10) or 0) > 0.05
+    assert (policy.costs.expected(RECOMPUTED, True, 10) or 0) > 0.05
     for _ in range(20):
         policy.learn(facts(), found(0.005))
         see(policy, 0.05, 32)
@@ -646,7 +646,7 @@ def test_looks_of_before_it_was_better_do_not_count(policy: Answering) -> None:
     undone(policy, RECOMPUTED)
     assert 1 == policy.looks
     # to answer anew becomes slow: that is no look
-    policy._known[size_class(10)][1].seconds[INCREMENTAL] = deque([1.0])
+    policy.costs._known[size_class(10)][1].seconds[INCREMENTAL] = deque([1.0])
     see(policy, 9.0, 10)
     go(policy)
     policy.ended()

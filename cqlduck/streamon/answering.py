@@ -1,14 +1,12 @@
 """The policy of `answer`: whether a query is kept up incrementally, or answered anew.
 
-What a tick takes is measured with the option that stands. What it would take with the other one is
+What a tick takes is measured with the option that stands. What it would take with the other one
+(`answer_costs`) is
 
-* answered anew: rehearsed (`state.rehearsal`). Its statements run once behind a tick and write
-  nothing, so no switch is needed to know. Then a tick takes `fixed` + n · `each` at n instants of
-  change, how many elements come. If ticks take more after a switch than was rehearsed, what is
-  rehearsed later is multiplied by that;
-* incremental: what ticks of about as many elements took when it stood, in between linear in the
-  elements. If that was long ago, it is looked at again, where the budget affords to go and return,
-  and twice as late each time that it has to return.
+* answered anew: rehearsed. Its statements run once behind a tick and write nothing, so no switch is
+  needed to know;
+* incremental: what ticks took when it stood. If that was long ago, it is looked at again, where the
+  budget affords to go and return, and twice as late each time that it has to return.
 
 A switch may be undone with its tick: people interrupt slow ones. Then what was known before it is
 known again, and the query goes with the next tick.
@@ -28,7 +26,7 @@ import copy
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,6 +34,7 @@ from cqlduck.rewrite.statements.refreshing import INCREMENTAL, RECOMPUTED
 from cqlduck.state.observations import CONFIRMED, RETURNED, Observation
 from cqlduck.state.probing import Found
 from cqlduck.state.rehearsal import Rehearsed
+from cqlduck.streamon.answer_costs import COMPILING_SECONDS, AnswerCosts
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.decisions import Switch, size_class
 from cqlduck.streamon.points import Facts
@@ -58,9 +57,6 @@ a tick, would wait for them.
 
 READ_ROWS_PER_SECOND = 5e7
 """About how many rows of its inputs DuckDB reads in a second, before anything is known."""
-
-COMPILING_SECONDS = 0.03
-"""What it is expected to take to compile the other plan."""
 
 LEAST_GAIN = 0.1
 """Which part of a tick the other option has to save, or it saves nothing."""
@@ -88,7 +84,7 @@ _LOOK = "looked at again"
 
 _OF_A_SWITCH = (
     *("option", "regret", "spent", "left", "interval", "looks", "_looked"),
-    *("_known", "_unjudged", "_last", "_switch", "_is_corrected"),
+    *("costs", "_unjudged", "_last", "_switch", "_is_corrected"),
 )
 """What a switch changes, and is as before if it is undone."""
 
@@ -120,9 +116,7 @@ class Answering(DecidingPolicy):
         spent: How many seconds the ticks have taken since the last switch.
         regret: How many seconds the other option would have saved since then.
         refusal: Why the query cannot go to the other option, or None.
-        rehearsed: What was rehearsed last of ticks of one instant, and of several, with how many
-            elements each had.
-        going: What it took to go to an option last.
+        costs: What is known of the two plans.
         left: In how many ticks the other option is rehearsed, or looked at, again.
         interval: How many these were.
         option: The option that stands.
@@ -135,17 +129,14 @@ class Answering(DecidingPolicy):
     spent: float = 0.0
     regret: float = 0.0
     refusal: str | None = None
-    rehearsed: dict[bool, tuple[int, Rehearsed]] = field(default_factory=dict)
-    going: dict[str, float] = field(default_factory=dict)
+    costs: AnswerCosts = field(default_factory=AnswerCosts)
     left: int = 0
     interval: int = field(default_factory=lambda: FIRST_LOOK)
     option: str = INCREMENTAL
     instants: int | None = None
     looks: int = 0
     _looked: int | None = None
-    _known: dict[int, tuple[int, Statistics]] = field(default_factory=dict)
     _unjudged: deque[JudgedTick] = field(default_factory=partial(deque, maxlen=REMEMBERED_TICKS))
-    _factor: float = 1.0
     _last: JudgedTick | None = None
     _switch: Switch | None = None
     _is_corrected: bool = False
@@ -164,11 +155,7 @@ class Answering(DecidingPolicy):
             self._return_to(option)
         if facts.elements is None or seconds is None or facts.is_first:
             return
-        elements, known = self._known.setdefault(
-            size_class(facts.elements), (facts.elements, Statistics())
-        )
-        known.record(option, seconds)
-        self._known[size_class(facts.elements)] = (elements + facts.elements) // 2, known
+        known = self.costs.record(option, facts.elements, seconds)
         self._charge(facts, facts.elements, seconds)
         usual = known.median(option)
         if usual is None:
@@ -183,7 +170,7 @@ class Answering(DecidingPolicy):
         """Charge a tick of a look with what it takes longer; it ends where nothing is lost so."""
         if self._looked is None:
             return
-        usual = self.expected(RECOMPUTED, facts.is_single, elements)
+        usual = self.costs.expected(RECOMPUTED, facts.is_single, elements)
         # who saves time has not earned what others may spend
         self.budget.looked(max(seconds - (seconds if usual is None else usual), 0.0))
         self._looked += 1
@@ -201,7 +188,7 @@ class Answering(DecidingPolicy):
 
     def _judge(self, tick: JudgedTick) -> None:
         """Compare a tick with what it would have taken with the other option."""
-        other = self.expected(self.other, tick.single, tick.elements)
+        other = self.costs.expected(self.other, tick.single, tick.elements)
         if other is not None:
             self.regret = max(0.0, self.regret + tick.seconds - (1 + LEAST_GAIN) * other)
         elif self.option == INCREMENTAL:
@@ -212,36 +199,6 @@ class Answering(DecidingPolicy):
         """The option that does not stand."""
         return RECOMPUTED if self.option == INCREMENTAL else INCREMENTAL
 
-    def expected(self, option: str, single: bool, elements: int) -> float | None:
-        """Return what a tick is expected to take with an option, or None."""
-        if option == INCREMENTAL:
-            return self._incremental(elements)
-        found = self.rehearsed.get(single)
-        if found is None:
-            return None
-        of, one = found
-        instants = 1.0 if single else max(one.instants * elements / max(of, 1), 1.0)
-        return self._factor * (one.fixed + instants * one.each)
-
-    def _incremental(self, elements: int) -> float | None:
-        """Return what a tick took when the query was kept up incrementally, or None."""
-        measured = sorted(
-            (of, seconds)
-            for of, known in self._known.values()
-            for seconds in [known.median(INCREMENTAL)]
-            if seconds is not None
-        )
-        if not measured:
-            return None
-        below = [one for one in measured if one[0] <= elements]
-        above = [one for one in measured if one[0] >= elements]
-        if not below:
-            return above[0][1]
-        (few, low), (many, high) = below[-1], (above[0] if above else (0, 0.0))
-        if not above:
-            return low * elements / max(few, 1)
-        return low + (high - low) * (elements - few) / max(many - few, 1)
-
     # -- rehearsing -------------------------------------------------------------------------------
 
     def wants_rehearsal(self, facts: Facts) -> float | None:
@@ -251,11 +208,11 @@ class Answering(DecidingPolicy):
             return None
         if self.left or not facts.elements or last is None or facts.elements != last.elements:
             return None
-        found = self.rehearsed.get(facts.is_single)
+        found = self.costs.rehearsed.get(facts.is_single)
         self.left = FIRST_LOOK
         if found is None:
             asked = facts.stored() / READ_ROWS_PER_SECOND
-            takes = asked + (0.0 if self.rehearsed else COMPILING_SECONDS)
+            takes = asked + (0.0 if self.costs.rehearsed else COMPILING_SECONDS)
         else:
             asked, takes = found[1].tick, found[1].seconds
         if asked > TOO_SLOW * last.seconds:
@@ -283,18 +240,16 @@ class Answering(DecidingPolicy):
         """Take note of what was rehearsed behind a tick, and judge the ticks before."""
         assert facts.elements is not None
         self.probes += 1
-        self.budget.looked(found.seconds, is_first=facts.is_single not in self.rehearsed)
-        self.going.setdefault(RECOMPUTED, found.filling)
-        self.rehearsed[facts.is_single] = facts.elements, found
-        # it may have been the inputs that have grown since the one before, and not that it erred
-        self._factor = math.sqrt(self._factor)
+        is_first = facts.is_single not in self.costs.rehearsed
+        self.budget.looked(found.seconds, is_first=is_first)
+        self.costs.learn(facts.is_single, facts.elements, found)
         waiting, self._unjudged = self._unjudged, deque(maxlen=REMEMBERED_TICKS)
         for tick in waiting:
             self._judge(tick)
 
     def exceeded(self, seconds: float) -> None:
         """Take note of a rehearsal that was given up, and of the seconds that went into it."""
-        self.budget.looked(seconds, is_first=not self.rehearsed)
+        self.budget.looked(seconds, is_first=not self.costs.rehearsed)
         self.left = self.interval = LAST_LOOK
 
     # -- proposing --------------------------------------------------------------------------------
@@ -306,14 +261,14 @@ class Answering(DecidingPolicy):
 
     def _reason(self) -> str | None:
         """Return why the other option is to run from now on, or None if it is not."""
-        costs = self.cost(INCREMENTAL) + self.cost(RECOMPUTED)
+        costs = self.costs.switch(INCREMENTAL) + self.costs.switch(RECOMPUTED)
         last = self._last
         if self.instants is not None and self.option == RECOMPUTED:
             return f"a tick has {self.instants} instants of change"
         if last is None:
             return None
         if self.regret > costs and last.runs >= MEASURED_TICKS:
-            then = self.expected(self.other, last.single, last.elements)
+            then = self.costs.expected(self.other, last.single, last.elements)
             expects = "" if then is None else f", {1e3 * then:.2f} ms with {self.other}"
             return (
                 f"a tick takes {1e3 * last.seconds:.2f} ms{expects}: {1e3 * self.regret:.0f} ms "
@@ -328,26 +283,16 @@ class Answering(DecidingPolicy):
 
         At more of them it takes less to return, and to run the tick incrementally.
         """
-        known = [found for _, found in self.rehearsed.values()]
-        each = max((found.each or found.tick for found in known), default=0.0) * self._factor
+        each = self.costs.each
         if self.refusal is not None or self.instants is not None or not each:
             # it could not return, or has not
             return None
         if facts.elements is None:
-            measured = [known.median(INCREMENTAL) or 0.0 for _, known in self._known.values()]
-            tick = max(measured, default=0.0)
+            tick = self.costs.longest
         else:
-            tick = self._incremental(facts.elements) or 0.0
-        returning = self.cost(INCREMENTAL) + tick
+            tick = self.costs.incremental(facts.elements) or 0.0
+        returning = self.costs.switch(INCREMENTAL) + tick
         return max(int(RETURNING_RATIO * returning / each), LEAST_INSTANTS)
-
-    def cost(self, option: str) -> float:
-        """Return what it takes to go to an option: as long as last time, else what is guessed."""
-        if option in self.going:
-            return self.going[option]
-        one = max((found.tick for _, found in self.rehearsed.values()), default=COMPILING_SECONDS)
-        # as many answers as there may be synopses
-        return one if option == RECOMPUTED else TOO_SLOW * one
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
@@ -362,7 +307,7 @@ class Answering(DecidingPolicy):
             self._looked = 0
         if last is None:
             return Proposal(self.other, False, reason)
-        then = self.expected(self.other, last.single, last.elements)
+        then = self.costs.expected(self.other, last.single, last.elements)
         saves = None if then is None else last.seconds - then
         returns = self._switch is not None
         if returns:
@@ -371,7 +316,7 @@ class Answering(DecidingPolicy):
 
     def switched(self, option: str, seconds: float) -> None:
         """Take note of a query that has gone to an option, and what that took."""
-        self.going[option] = seconds
+        self.costs.going[option] = seconds
         if self._looked is not None:
             self.budget.looked(seconds)
         if option == self.option:
@@ -384,7 +329,7 @@ class Answering(DecidingPolicy):
         expected = {
             one: seconds
             for one in (INCREMENTAL, RECOMPUTED)
-            for seconds in [self.expected(one, last.single, last.elements)]
+            for seconds in [self.costs.expected(one, last.single, last.elements)]
             if seconds is not None
         }
         before, size = self.option, size_class(last.elements)
@@ -423,10 +368,7 @@ class Answering(DecidingPolicy):
         self.left = self.interval = FIRST_LOOK << doubled
         self._switch, self._last, self._is_corrected = None, None, False
         self._unjudged.clear()
-        for _, known in self._known.values():
-            # what was measured of it before was of other data
-            known.seconds.pop(option, None)
-            known.warm.discard(option)
+        self.costs.forget(option)
 
     def _confirm(self, known: Statistics) -> None:
         """Note what the option takes to which the query has gone, after some ticks like before."""
@@ -437,7 +379,7 @@ class Answering(DecidingPolicy):
         if known.runs(self.option) < MEASURED_TICKS or taken is None:
             return
         if switch.after == RECOMPUTED and switch.expected and not self._is_corrected:
-            self._factor = max(self._factor * taken / switch.expected, 1.0)
+            self.costs.correct(taken, switch.expected)
             self._is_corrected = True
         if switch.seconds is None or taken <= (1 + LEAST_GAIN) * switch.seconds:
             # else regret has it return, or not
@@ -458,35 +400,20 @@ class Answering(DecidingPolicy):
     def state(self) -> dict[str, Any]:
         """Return what was found, as values that JSON has; all of it is bounded."""
         return {
+            **self.costs.state(),
             "probes": self.probes,
             "spent": self.spent,
             "regret": self.regret,
-            "rehearsed": [
-                [single, of, asdict(found)] for single, (of, found) in self.rehearsed.items()
-            ],
-            "going": self.going,
             "left": self.left,
             "interval": self.interval,
             "option": self.option,
             "looks": self.looks,
             "looked": self._looked,
-            "known": [
-                [size, of, {option: [*some] for option, some in known.seconds.items()}]
-                for size, (of, known) in self._known.items()
-            ],
-            "factor": self._factor,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on with what was found before the database was closed; see `state`."""
+        self.costs.restore(state)
         self.probes, self.spent, self.regret = state["probes"], state["spent"], state["regret"]
-        for single, of, found in state["rehearsed"]:
-            self.rehearsed[bool(single)] = of, Rehearsed(**found)
-        self.going, self.option = dict(state["going"]), state["option"]
-        self.left, self.interval, self._factor = state["left"], state["interval"], state["factor"]
+        self.option, self.left, self.interval = state["option"], state["left"], state["interval"]
         self.looks, self._looked = state.get("looks", 0), state.get("looked")
-        for size, of, options in state["known"]:
-            known = Statistics()
-            for option, seconds in options.items():
-                known.seconds[option] = deque(seconds, maxlen=MEASURED_TICKS)
-            self._known[size] = of, known
