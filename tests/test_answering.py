@@ -600,7 +600,7 @@ def looking(policy: Answering) -> None:
 
 
 @pytest.mark.parametrize("is_pinned", [False, True])
-def test_a_look_ends_where_it_cannot_return(policy: Answering, is_pinned: bool) -> None:
+def test_a_look_is_charged_for_some_ticks_alone(policy: Answering, is_pinned: bool) -> None:
     """Nobody asks it whether it is to return while it is pinned, or adaptivity is off."""
     looking(policy)
     before = policy.budget.looking
@@ -624,6 +624,26 @@ def test_a_look_ends_with_the_tick_from_which_on_nobody_asks(is_pinned: bool) ->
         mine._looked = 1
         con.tick({"s": [(1,)]}, to=1)
         assert mine._looked is None
+
+
+def test_a_long_look_is_one_too(policy: Answering) -> None:
+    """Where a switch takes long, it takes many ticks to lose as much."""
+    policy.costs.going = {INCREMENTAL: 50.0, RECOMPUTED: 50.0}
+    see(policy, 1.0, 1000)
+    policy.learn(facts(), found(0.5))
+    policy.switched(RECOMPUTED, 50.0)
+    policy.ended()
+    while proposed(policy) is None:
+        see(policy, 0.5, 1)
+    policy.switched(INCREMENTAL, 50.0)
+    policy.ended()
+    ticks = 0
+    while proposed(policy) is None:
+        see(policy, 1.0, 1)
+        ticks += 1
+    policy.switched(RECOMPUTED, 50.0)
+    assert ticks > answering.LOOK_TICKS
+    assert 1 == policy.looks
 
 
 def test_a_look_that_saves_time_is_charged_nothing_and_earns_nothing(policy: Answering) -> None:

@@ -68,7 +68,8 @@ LEAST_INSTANTS = 8
 """At so many instants of change a tick is always answered anew."""
 
 LOOK_TICKS = 2 * FIRST_LOOK
-"""For how many ticks it is looked at most: what loses for as long has returned."""
+"""How many ticks of a look are charged at most: what neither loses much nor gains goes on for long,
+and takes longer now and then by chance."""
 
 RETRIES = 3
 """How often in a row a switch may be undone with its tick before it begins anew with the other."""
@@ -170,17 +171,16 @@ class Answering(DecidingPolicy):
         """Charge a tick of a look with what it takes longer; it ends where nothing is lost so."""
         if self._looked is None:
             return
-        usual = self.costs.expected(RECOMPUTED, facts.is_single, elements)
-        # who saves time has not earned what others may spend
-        self.budget.looked(max(seconds - (seconds if usual is None else usual), 0.0))
         self._looked += 1
-        if self.option == RECOMPUTED:
-            # it was undone with its tick
+        usual = self.costs.expected(RECOMPUTED, facts.is_single, elements)
+        if usual is not None and self._looked <= LOOK_TICKS:
+            # who saves time has not earned what others may spend
+            self.budget.looked(max(seconds - usual, 0.0))
+        if self.option == RECOMPUTED or self.refusal is not None:
+            # it was undone with its tick, or cannot return
             self._looked = None
         elif self._looked >= FIRST_LOOK and not self.regret:
             self._looked, self.looks = None, 0
-        elif self._looked >= LOOK_TICKS:
-            self._looked = None
 
     def stay(self) -> None:
         """End a look: a user has the query stay as it is."""

@@ -202,6 +202,10 @@ class Confirming(DecidingPolicy):
             # of no tuple nothing can have moved
             self._refused[option] = now or then
             return True
+        if len(then) != len(now):
+            # it was of another plan
+            del self._refused[option]
+            return False
         if max(abs(a - b) for a, b in zip(then, now, strict=True)) <= MOVED:
             return True
         del self._refused[option]
