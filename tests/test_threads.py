@@ -152,6 +152,27 @@ def test_ticks_that_take_little_now_and_then_contradict_no_trial(
     assert longer < 0.01 * budget.ticks
 
 
+@pytest.mark.parametrize("each", [2, 3, 5])
+def test_trials_are_paid_for_where_ticks_do_next_to_nothing_in_turn(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a window tumbles in each second tick: the median tick is of one of two kinds."""
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.0)
+    drawn, budget = random.Random(0), Budget()
+    policy, known, facts, longer, ran = ThreadCount(budget), Statistics(), Facts(100), 0.0, ONE
+    for number in range(6000):
+        proposal = policy.propose(ONE, known, facts)
+        option = ONE if proposal is None else proposal.option
+        one = (0.001 if number % each else 0.016) * math.exp(drawn.gauss(0, 0.1))
+        takes = one * (1.1 if option == ALL else 1.0) * (1.3 if option != ran else 1.0)
+        longer += takes - one
+        known.record(option, takes)
+        budget.ticks += takes
+        ran = option
+    assert budget.looking + budget.first == pytest.approx(longer, abs=0.006 * budget.ticks)
+    assert longer < 0.01 * budget.ticks
+
+
 def test_a_trial_that_is_undone_with_its_first_tick_costs_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -44,6 +44,8 @@ class AnswerCosts:
     factor: float = 1.0
     _known: dict[int, tuple[int, Statistics]] = field(default_factory=dict)
     """By size of the tick how many elements it had, and what it took with each option."""
+    _incremental: list[tuple[int, float]] | None = None
+    """How many elements ticks had that took so long incrementally, in order; None if not asked."""
 
     def record(self, option: str, elements: int, seconds: float) -> Statistics:
         """Take note of a tick; return what is known of those of its size."""
@@ -51,10 +53,13 @@ class AnswerCosts:
         before, known = self._known.get(size, (elements, Statistics()))
         known.record(option, seconds)
         self._known[size] = (before + elements) // 2, known
+        if option == INCREMENTAL or elements != before:
+            self._incremental = None
         return known
 
     def forget(self, option: str) -> None:
         """Forget what ticks took with an option: it was of other data."""
+        self._incremental = None
         for _, known in self._known.values():
             known.seconds.pop(option, None)
             known.warm.discard(option)
@@ -82,12 +87,15 @@ class AnswerCosts:
 
     def incremental(self, elements: int) -> float | None:
         """Return what a tick took when the query was kept up incrementally, or None."""
-        measured = sorted(
-            (of, seconds)
-            for of, known in self._known.values()
-            for seconds in [known.median(INCREMENTAL)]
-            if seconds is not None
-        )
+        if self._incremental is None:
+            # asked in each tick of a query that is answered anew, in which it stays
+            self._incremental = sorted(
+                (of, seconds)
+                for of, known in self._known.values()
+                for seconds in [known.median(INCREMENTAL)]
+                if seconds is not None
+            )
+        measured = self._incremental
         if not measured:
             return None
         below = [one for one in measured if one[0] <= elements]
@@ -102,8 +110,8 @@ class AnswerCosts:
     @property
     def longest(self) -> float:
         """What a tick took at most when the query was kept up incrementally; 0 if nothing is."""
-        measured = [known.median(INCREMENTAL) or 0.0 for _, known in self._known.values()]
-        return max(measured, default=0.0)
+        self.incremental(0)
+        return max((seconds for _, seconds in self._incremental or ()), default=0.0)
 
     @property
     def each(self) -> float:

@@ -240,7 +240,6 @@ class StreaMon:
                         if step.has_steps and not one.rows
                     )
             self.executor.measured(chosen.stages, option, seconds, avoidable, idle)
-            self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         if ran.rows or chosen.facts.elements:
             option = option_of(is_anew=query.is_anew)
             self.answers.saw(query, chosen.facts, option, seconds)

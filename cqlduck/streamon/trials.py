@@ -257,18 +257,19 @@ class Trials:
         if option is None or option not in self.options or not known.counts_last:
             return False
         seconds = known.seconds[option][-1]
+        took = logarithm(seconds)
         if len(self._last) < self._compared:
             if option == now:
-                self._last.append(logarithm(seconds))
+                self._last.append(took)
             return False
         if option == now:
             self._left = 0
-            ratios = tuple(logarithm(seconds) - one for one in [*self._last][-COMPARED:])
+            ratios = tuple(took - one for one in [*self._last][-COMPARED:])
             if self._returning:
                 self._returning -= 1
-                self.budget.looked(seconds - self._seconds)
+                self.budget.looked(seconds - self._mean)
                 return False
-            self._last.append(logarithm(seconds))
+            self._last.append(took)
             self._standing.append(ratios)
             if len(self._standing) == LEAST_TICKS:
                 self._compare()
@@ -278,7 +279,7 @@ class Trials:
         self._left = max(self._left - 1, 0)
         if self._left >= self.counted:
             return False
-        self._note(trials, tuple(logarithm(seconds) - one for one in self._base))
+        self._note(trials, tuple(took - one for one in self._base))
         if trials.q >= math.log(DECISIVE_RATIO):
             self._left = 0
         if self._left:
@@ -286,7 +287,7 @@ class Trials:
         self._returning, self._looked_at = self.settling, self._seconds
         if not self.settling:
             # what it would have taken with what stands, or every other tick were missing
-            self._last.append(logarithm(seconds) - trials.q)
+            self._last.append(took - trials.q)
         return True
 
     def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
@@ -304,7 +305,7 @@ class Trials:
 
     def _charge(self, option: str, seconds: float) -> None:
         """Charge a trial with what it took longer than the ticks before, less what was expected."""
-        longer = seconds - self._seconds - self._expected_extra
+        longer = seconds - self._mean - self._expected_extra
         self.budget.looked(longer, is_first=not self._by_option[option].is_known)
         self._expected_extra = 0.0
 
@@ -359,6 +360,15 @@ class Trials:
         """What a tick takes with the option that stands."""
         return math.exp(statistics.median(self._last))
 
+    @property
+    def _mean(self) -> float:
+        """What the last ticks with it took on the average.
+
+        Of ticks that take less and more in turn the median is that of one kind: trials would seem
+        to save, or cost, what they do not.
+        """
+        return math.fsum(map(math.exp, self._last)) / len(self._last)
+
     def _expected(self, option: str) -> float:
         """Return what a tick is expected to take with an option."""
         trials = self._by_option.get(option)
@@ -366,14 +376,15 @@ class Trials:
 
     def _look(self, known: Statistics) -> Proposal | None:
         """Return another trial of an option, if it is time for one and the budget affords it."""
-        has_risen = self._seconds > RISEN * self._looked_at
         option = min(self._by_option, key=lambda one: self._by_option[one].left)
         trials = self._by_option[option]
+        if trials.left > 0 and self._seconds <= RISEN * self._looked_at:
+            return None
         # if the one that stands has become slower, the other one need not have
         expected = min(self._expected(option), known.median(option) or math.inf)
         longer = (self.counted + self.settling) * max(expected - self._seconds, 0.0)
         times = PROMISING_BUDGETS if trials.is_promising else 1.0
-        if (trials.left > 0 and not has_risen) or not self.budget.affords(longer, times):
+        if not self.budget.affords(longer, times):
             return None
         # nothing was taken by a trial that was undone with its first tick
         self.budget.looking += longer - self._expected_extra
