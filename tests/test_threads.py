@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 
 import pytest
 
@@ -171,6 +172,27 @@ def test_trials_are_paid_for_where_ticks_do_next_to_nothing_in_turn(
         ran = option
     assert budget.looking + budget.first == pytest.approx(longer, abs=0.006 * budget.ticks)
     assert longer < 0.01 * budget.ticks
+
+
+def test_trials_of_what_is_not_clear_do_not_follow_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A trial has seven ticks, and of two that take as long nothing is ever clear."""
+    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.0)
+    drawn, budget = random.Random(0), Budget()
+    policy, known, facts = ThreadCount(budget), Statistics(), Facts(100)
+    ran: list[str] = []
+    for number in range(4000):
+        proposal = policy.propose(ONE, known, facts)
+        ran.append(ONE if proposal is None else proposal.option)
+        # each second tick does next to nothing, and trials seem to be a little faster
+        takes = (0.016 if number % 2 else 0.001) * math.exp(drawn.gauss(0, 0.2))
+        known.record(ran[-1], takes * (0.99 if ran[-1] == ALL else 1.0))
+        budget.ticks += takes
+    stood = [len(one) for one in "".join("o" if o == ONE else "a" for o in ran).split("a") if one]
+    assert len(stood) > 10
+    assert statistics.median(stood) >= 12
+    assert ran.count(ALL) < len(ran) / 3
 
 
 def test_a_trial_that_is_undone_with_its_first_tick_costs_nothing(

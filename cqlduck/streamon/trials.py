@@ -69,8 +69,8 @@ RISEN = 1.5
 """By which factor ticks have to take longer than at the last trial for the next one to be due."""
 
 UNDECIDED_LOOK, FIRST_LOOK, LAST_LOOK = 4, 32, 1024
-"""After how many ticks an option is tried again: while nothing is clear, then at first, at last;
-half as many more or less, as it is drawn."""
+"""After how many ticks an option is tried again: while nothing is clear, for each tick of a trial
+that counts, then at first, at last; half as many more or less, as it is drawn."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class OptionTrials:
         if self.is_slower or len(self.ratios) >= REMEMBERED_TRIALS:
             self.interval = min(2 * self.interval, LAST_LOOK)
         else:
-            self.interval = UNDECIDED_LOOK
+            self.interval = UNDECIDED_LOOK * self.counted
         self.left = round(drawn * self.interval)
 
 
@@ -224,8 +224,10 @@ class Trials:
         if len(self._last) < self._compared:
             # with so many ticks others are compared; the first may have made what these have
             return None
-        for trials in self._by_option.values():
-            trials.left -= 1
+        if self.counted == 1 or not (self._left or self._returning or is_trial_over):
+            # while a trial runs none comes nearer, or one of several ticks would follow the other
+            for trials in self._by_option.values():
+                trials.left -= 1
         better = min(self._by_option, key=lambda option: self._by_option[option].q)
         if len(self._standing) >= LEAST_TICKS and self._by_option[better].is_faster:
             seconds = {option: self._expected(option) for option in self.options}
