@@ -1212,6 +1212,12 @@ MUTANTS: tuple[Mutant, ...] = (
          FILTERS + "what_was_looked_at_first_does_not_hold_back_what_comes_later"),
     ),
     *_of(
+        "cqlduck/streamon/threads.py",
+        ("ticks that take little are not known",
+         "            self._trials.note(now, known)\n", "",
+         "test_threads.py::test_trials_are_paid_for_where_ticks_do_next_to_nothing_in_turn"),
+    ),
+    *_of(
         "cqlduck/streamon/trials.py",
         ("a tick of a trial contradicts all trials before",
          "        if not self._left:\n            mine = [*trials.ratios][-self.counted :]\n",
@@ -1240,7 +1246,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "            self._last.append(took - trials.q)\n", "            pass\n",
          "test_forms.py::test_ticks_that_take_less_and_more_in_turn_decide_nothing"),
         ("trials of several ticks follow each other",
-         "if self.counted == 1 or not (self._left or self._returning or is_trial_over):", "if True:",
+         "self.interval = UNDECIDED_LOOK * self.counted", "self.interval = 0",
          "test_threads.py::test_trials_of_what_is_not_clear_do_not_follow_each_other"),
         ("a trial is compared with the median where it is paid for",
          "longer = seconds - self._mean", "longer = seconds - self._seconds",

@@ -153,12 +153,13 @@ def test_ticks_that_take_little_now_and_then_contradict_no_trial(
     assert longer < 0.01 * budget.ticks
 
 
+@pytest.mark.parametrize("least", [0.0, 0.005])
 @pytest.mark.parametrize("each", [2, 3, 5])
 def test_trials_are_paid_for_where_ticks_do_next_to_nothing_in_turn(
-    each: int, monkeypatch: pytest.MonkeyPatch
+    each: int, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a window tumbles in each second tick: the median tick is of one of two kinds."""
-    monkeypatch.setattr(policies, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(policies, "LEAST_SECONDS", least)
     drawn, budget = random.Random(0), Budget()
     policy, known, facts, longer, ran = ThreadCount(budget), Statistics(), Facts(100), 0.0, ONE
     for number in range(6000):

@@ -56,6 +56,7 @@ class ThreadCount(Policy):
         if facts.elements is None:
             return None
         if now == ONE and (known.median(ONE) or 0.0) < LEAST_SECONDS:
+            self._trials.note(now, known)
             return None
         return self._trials.propose(now, known)
 

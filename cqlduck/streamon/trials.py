@@ -245,6 +245,20 @@ class Trials:
             return self._begin(min(unknown, key=lambda o: len(self._by_option[o].ratios)))
         return self._look(known)
 
+    def note(self, now: str, known: Statistics) -> None:
+        """Take note of the tick that ran, and have the next one run what stands.
+
+        Of ticks that take less and more in turn, else those alone would be known behind which
+        something is proposed.
+
+        Args:
+            now: The option that stands.
+            known: What is known of the options.
+        """
+        if now != self._now:
+            self._turn_to(now, known)
+        self._learn(now, known)
+
     def _begin(self, option: str) -> Proposal:
         """Return the first tick of a trial."""
         self._left = self.settling + self.counted
