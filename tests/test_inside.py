@@ -268,6 +268,7 @@ def test_an_input_that_is_made_anew_while_its_rows_are_read_takes_none() -> None
 
 
 @with_signals
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_generator_of_rows_can_be_interrupted() -> None:
     with cqlduck.connect() as con:
         con.execute("CREATE STREAM s (v INTEGER)")
