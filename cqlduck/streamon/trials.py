@@ -295,7 +295,7 @@ class Trials:
         self._left = max(self._left - 1, 0)
         if self._left >= self.counted:
             return False
-        self._note(trials, tuple(took - one for one in self._base))
+        self._note_trial(trials, tuple(took - one for one in self._base))
         if trials.q >= math.log(DECISIVE_RATIO):
             self._left = 0
         if self._left:
@@ -306,7 +306,7 @@ class Trials:
             self._last.append(took - trials.q)
         return True
 
-    def _note(self, trials: OptionTrials, ratios: Ratios) -> None:
+    def _note_trial(self, trials: OptionTrials, ratios: Ratios) -> None:
         """Take note of a tick of a trial; if all of it contradicts those before, these go."""
         was_known = trials.is_known
         trials.ratios.append(ratios)
