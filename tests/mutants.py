@@ -189,6 +189,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     *_of(
+        "cqlduck/streamon/answers.py",
+        ("a tick of other queries ends a switch that was undone",
+         "if self._executor.standing(point) == policy.option:", "if True:",
+         f"{ANSWERING}a_tick_of_other_queries_ends_no_switch_that_was_undone"),
+        ("a look at what is pinned goes on",
+         "            self._policy(query).stay()\n", "            pass\n",
+         f"{ANSWERING}a_look_ends_with_the_tick_from_which_on_nobody_asks"),
+    ),
+    *_of(
         "cqlduck/streamon/answer_costs.py",
         ("inputs that were large once are so for ever",
          "self.factor = math.sqrt(self.factor)", "pass",

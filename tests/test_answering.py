@@ -146,9 +146,10 @@ def test_one_that_takes_more_than_was_rehearsed_returns_and_is_remembered(
     assert (seen.option, seen.outcome, seen.measured) == (RECOMPUTED, RETURNED, 3.0)
     policy.switched(INCREMENTAL, 1.0)
     see(policy, 1.0, 4)
-    # six times what was rehearsed
-    policy.learn(facts(), found(0.5))
+    # six times what was rehearsed, and by its root with the next rehearsal
     assert policy.costs.expected(RECOMPUTED, True, 10) == pytest.approx(3.0)
+    policy.learn(facts(), found(0.5))
+    assert policy.costs.expected(RECOMPUTED, True, 10) == pytest.approx(0.5 * 6**0.5)
     see(policy, 1.0, 1000)
     assert policy.regret == 0.0
 
@@ -568,6 +569,26 @@ def test_a_return_that_is_undone_forgets_nothing(policy: Answering) -> None:
     policy.saw(facts(), RECOMPUTED, 100.0, None)
     assert policy.option == RECOMPUTED
     assert policy.costs.expected(INCREMENTAL, True, 10) == 1.0
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+def test_a_tick_of_other_queries_ends_no_switch_that_was_undone(is_undone: bool) -> None:
+    with cqlduck.connect(sharing=False) as con:
+        con.execute("CREATE STREAM s (v INTEGER)")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM s [RANGE 3]")
+        con.tick({"s": [(1,)]}, to=1)
+        if not is_undone:
+            con.pin(ANSWER, RECOMPUTED, "q")
+            con.tick({"s": [(1,)]}, to=2)
+        answers = con.engine.streamon.answers
+        mine = con.engine.streamon.reoptimizer.answering("q")
+        mine.option = INCREMENTAL
+        see(mine, 1.0, 5)
+        answers.switched(con.engine.query("q"), RECOMPUTED, 0.1)
+        answers.ended()
+        mine.saw(facts(), INCREMENTAL, 1.0, None)
+        known = mine.costs.expected(INCREMENTAL, True, 10)
+        assert known == (1.0 if is_undone else None)
 
 
 def test_inputs_that_were_large_for_a_while_are_forgotten(policy: Answering) -> None:

@@ -27,7 +27,7 @@ class Answers:
         """Begin without knowing any query."""
         self._executor = executor
         self._returning: list[Answering] = []
-        self._switched: list[Answering] = []
+        self._switched: dict[Point, Answering] = {}
 
     def _policy(self, query: Query) -> Answering:
         return self._executor.reoptimizer.answering(query.name)
@@ -107,7 +107,7 @@ class Answers:
         """Take note of a query that has gone to an option, and what that took."""
         policy = self._policy(query)
         policy.switched(option, seconds)
-        self._switched.append(policy)
+        self._switched[Point(ANSWER, query.name)] = policy
         self._executor.reoptimizer.answered(query.name)
         self._executor.ledger.filled(Point(ANSWER, query.name), 1, seconds)
 
@@ -115,8 +115,10 @@ class Answers:
         """Take note of the end of a tick of all queries."""
         for policy in self._returning:
             policy.instants = None
-        for policy in self._switched:
-            policy.ended()
+        for point, policy in self._switched.items():
+            # else it was undone, and this is the tick of other queries
+            if self._executor.standing(point) == policy.option:
+                policy.ended()
         self._returning.clear()
         self._switched.clear()
 
