@@ -130,13 +130,14 @@ def test_orders_of_filters_of_joins_change_no_answer(kind: str) -> None:
                         "CREATE CONTINUOUS QUERY q AS SELECT s.k FROM s [RANGE 3], r "
                         "WHERE s.k = r.k AND s.x ~ 'a' AND s.x LIKE '%b%' AND s.x ~ 'c$'"
                         )  # fmt: skip
-            con.pin(FILTERS, order)
+            # where tuples without a match are found, r is a fourth filter
+            con.pin(FILTERS, order if order == WRITTEN else f"{order},{order} 4")
             for t in range(6):
                 con.append("r", [(t, "y"), (t + 7, "z")], at=t)
                 con.append("s", batch([(n, TEXTS[(n + t) % 9], t) for n in range(20)]))
                 con.advance(t)
             found.append(answers(con))
-            assert {o for o, _ in option(con)} == {order}
+            assert {o.removesuffix(" 4") for o, _ in option(con)} == {order}
     assert found[0]
     assert found[0] == found[1] == found[2]
 
