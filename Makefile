@@ -13,7 +13,7 @@ PEERS := chdb deephaven flink pathway
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-smoke peers long interpreted fuzz mutants lock clean
+.PHONY: help demo test thorough check golden bench bench-smoke peers long interpreted fuzz mutants lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -21,8 +21,11 @@ help:  ## list the verbs
 demo: $(VENV)/installed  ## run the demo; its database and drop zone are under ./demo-data
 	@$(BIN)/cqlduck demo --data $(DEMO_DATA) $(DEMO_ARGS)
 
-test: check  ## lint, format and types first, then the tests
-	$(BIN)/pytest $(PYTEST_ARGS)
+test: check  ## lint, format and types first, then the tests; of costly ones some cases
+	BRIEF=true $(BIN)/pytest $(PYTEST_ARGS)
+
+thorough: $(VENV)/installed  ## all tests with all of their cases: hours; PART=2/8 for the second eighth
+	PART=$(PART) $(BIN)/pytest $(PYTEST_ARGS)
 
 # Mypy and import-linter follow paths and not import hooks, so they would miss the rooms beside
 # cqlduck/. They look at a copy in the shape that is installed. A build/ that was left is packed

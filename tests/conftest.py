@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import choices
 import pytest
-from counts import Values, in_ci, is_left_out
+from counts import Values, is_brief, is_left_out, outside
 from hypothesis import Phase, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -19,9 +19,9 @@ from cqlduck.streamon.streamon import StreaMon
 gc.set_threshold(50_000, 20, 20)
 
 settings.register_profile("default", max_examples=100, deadline=None)
-# the same cases for the same code: what lands is judged by the change, not by chance; they are
-# fewer where `make long` takes thousands (counts.py)
-settings.register_profile("ci", max_examples=7, deadline=None, derandomize=True)
+# what `make test` takes: the same cases for the same code, so that a change is judged by what it
+# does and not by chance, and fewer (counts.py)
+settings.register_profile("brief", max_examples=7, deadline=None, derandomize=True)
 # a mutant is to be noticed, not explained
 settings.register_profile(
     "mutants",
@@ -31,7 +31,7 @@ settings.register_profile(
     database=None,
     phases=(Phase.explicit, Phase.generate),
 )
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.load_profile("brief" if os.environ.get("BRIEF") else "default")
 
 
 def pytest_configure() -> None:
@@ -51,12 +51,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what CI does, behind all other choices: those marked long do not count."""
-    if in_ci():
+    """Leave out what is not asked for, behind all other choices: those marked long do not count."""
+    if is_brief():
         left_out = is_left_out([(item.nodeid, parameters(item)) for item in items])
-        pairs = list(zip(items, left_out, strict=True))
-        config.hook.pytest_deselected(items=[item for item, is_out in pairs if is_out])
-        items[:] = [item for item, is_out in pairs if not is_out]
+        _deselect(config, items, left_out)
+    part = os.environ.get("PART")
+    if part:
+        try:
+            _deselect(config, items, outside(len(items), part))
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from error
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: list[bool]) -> None:
+    pairs = list(zip(items, left_out, strict=True))
+    config.hook.pytest_deselected(items=[item for item, is_out in pairs if is_out])
+    items[:] = [item for item, is_out in pairs if not is_out]
 
 
 def parameters(item: pytest.Item) -> Values:

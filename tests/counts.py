@@ -1,9 +1,10 @@
 """How many cases a test takes.
 
-A property whose generator stands in `test_many_cases` is run there on thousands (`make long`). In
-CI, where the same cases come each time, it takes a twenty-fourth of what it takes elsewhere, of the
-costliest tests of many cases each n-th one runs, see `EACH`, and some run elsewhere alone,
-`OUT`, `HALVED`.
+`make test` is brief, so that it ends in twenty minutes on two cores: a property whose generator
+stands in `test_many_cases` takes a twenty-fourth of its cases, of the costliest tests of many cases
+each n-th one runs, see `EACH`, and some tests do not run, `OUT`, `HALVED`. The same cases come each
+time. `make thorough` runs all tests, with all of their cases, which takes hours; so does pytest by
+itself, for who works on a file. `make long` runs the generators on thousands.
 """
 
 from collections import Counter
@@ -17,28 +18,28 @@ Item = TypeVar("Item")
 LEAST = 2
 
 
-def fewer_in_ci(count: int) -> int:
+def fewer_if_brief(count: int) -> int:
     """Return how many cases a property takes that `test_many_cases` runs too.
 
     Args:
-        count: How many it takes elsewhere: on a developer's machine, and against mutants.
+        count: How many it takes elsewhere.
     """
-    return max(LEAST, count // 24) if in_ci() else count
+    return max(LEAST, count // 24) if is_brief() else count
 
 
-def fewer_rounds_in_ci(count: int) -> int:
+def fewer_rounds_if_brief(count: int) -> int:
     """Return how many rounds a random script of a test has: what one costs grows with them."""
-    return -(-count // 3) if in_ci() else count
+    return -(-count // 3) if is_brief() else count
 
 
-def some_in_ci(items: Sequence[Item], each: int) -> Sequence[Item]:
+def some_if_brief(items: Sequence[Item], each: int) -> Sequence[Item]:
     """Return each n-th of what a test goes through, from the first on; all elsewhere."""
-    return items[::each] if in_ci() else items
+    return items[::each] if is_brief() else items
 
 
-def in_ci() -> bool:
-    """Return whether the tests run for a change, and not for a developer or against a mutant."""
-    return bool(settings.get_current_profile_name() == "ci")
+def is_brief() -> bool:
+    """Return whether few cases are to run, as in `make test`."""
+    return bool(settings.get_current_profile_name() == "brief")
 
 
 EACH = {
@@ -268,7 +269,7 @@ EACH = {
     "test_widening.py::test_other_tuples_have_another_plan": 4,
     "test_widening.py::test_widening_that_stops_at_any_statement_is_undone": 2,
 }
-"""Which of its cases a test takes in CI: each n-th one, from the first on, see `is_left_out`."""
+"""Which cases of a test are in a brief run: each n-th, from the first on, see `is_left_out`."""
 
 OUT = {
     "test_demo.py::TestDemo::test_kill_and_the_same_again",
@@ -280,7 +281,7 @@ OUT = {
     "test_strategies.py::test_the_oracle_evaluates_what_is_drawn_and_often_there_is_something",
     "test_weights.py::test_a_query_of_more_weight_is_measured_more_often",
 }
-"""Tests that CI leaves out: costly ones of the tests themselves, or whose like runs beside them."""
+"""Tests that a brief run leaves out: of the tests themselves, or whose like runs beside them."""
 
 HALVED = {
     "test_adaptivity.py",
@@ -361,7 +362,7 @@ HALVED = {
     "test_waiting.py",
     "test_widening.py",
 }
-"""Costly files, of whose tests CI takes the first, the third and so on."""
+"""Costly files, of whose tests a brief run takes the first, the third and so on."""
 
 SPARSE = 6
 """From which n on it does not matter which values the cases have."""
@@ -370,12 +371,28 @@ Values = frozenset[tuple[str, str]]
 """The parameters of a case: the name of each, and its value as text."""
 
 
+def outside(count: int, part: str) -> list[bool]:
+    """Return for tests, in order, whether they are no part of a run of several.
+
+    Args:
+        count: How many tests there are.
+        part: Which part runs, such as '2/8'.
+
+    Raises:
+        ValueError: There is no such part.
+    """
+    number, _, parts = part.partition("/")
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise ValueError(f"PART is {part}, which is none: the second of eight parts is 2/8")
+    return [index % int(parts) != int(number) - 1 for index in range(count)]
+
+
 def is_left_out(cases: Sequence[tuple[str, Values]]) -> list[bool]:
-    """Return for tests, in order, whether CI leaves them out.
+    """Return for tests, in order, whether a brief run leaves them out.
 
     A value that several cases of a test have is in one that runs: with each second case of two
     parameters, of which the last has two values, one of these would never run. Of a test that takes
-    each sixth case, or fewer, `make test` alone runs all values, and those of `OUT`
+    each sixth case, or fewer, `make thorough` alone runs all values, and those of `OUT`
     and each second test of a file of `HALVED`.
 
     Args:

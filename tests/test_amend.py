@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import reference
 import strategies
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -218,7 +218,7 @@ def test_sql_says_amend_where_it_lists_the_policies(con) -> None:
 @settings(
     suppress_health_check=QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(settings().max_examples // 6),
+    max_examples=fewer_if_brief(settings().max_examples // 6),
 )
 def test_as_if_nothing_had_been_late(data) -> None:
     """Some elements come a round or two late; after each round an instant is closed.

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from counts import in_ci
+from counts import is_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -196,7 +196,7 @@ def check(case: tuple[str, list[str], Any, Any, str]) -> None:
         con.sql("FROM s").fetchall()
 
 
-@settings(max_examples=FEW // 2 if in_ci() else FEW, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FEW // 2 if is_brief() else FEW, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_an_append_is_taken_or_refused(case: tuple[str, list[str], Any, Any, str]) -> None:
     check(case)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import fewer_rounds_in_ci, in_ci
+from counts import fewer_rounds_if_brief, is_brief
 from rich.console import Console
 from test_ahead import numbers, write
 from test_deferred import QUERIES, SCRIPT
@@ -110,7 +110,7 @@ def test_no_element_depends_on_it(seed: int, tmp_path: Path) -> None:
     two.execute("ALTER CONTINUOUS QUERY holds DEACTIVATE")
     two.execute(f"CREATE CONTINUOUS QUERY live AS {SUMS}")
     instant, apart = 0, 0
-    for number in range(fewer_rounds_in_ci(rnd.choice([6, 12, 24]))):
+    for number in range(fewer_rounds_if_brief(rnd.choice([6, 12, 24]))):
         names = list(two.both[1].queries)[1:]
         draw = rnd.random()
         if draw < 0.5:
@@ -152,7 +152,7 @@ def test_no_element_depends_on_it(seed: int, tmp_path: Path) -> None:
     two.compare()
     assert not two.both[0].engine.backfill.behind
     assert not [row for row in two.both[0].check().fetchall() if row[5] == "wrong"]
-    assert apart or seed not in DRAWN or in_ci()
+    assert apart or seed not in DRAWN or is_brief()
     for con in two.both:
         con.close()
 

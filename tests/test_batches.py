@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import reference
 import strategies
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Relation, Stream
@@ -141,6 +141,6 @@ def check(delivery: Delivery, **options: Any) -> None:
 
 
 @given(deliveries())
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(5))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(5))
 def test_how_elements_are_cut_into_batches_changes_nothing(delivery: Delivery) -> None:
     check(delivery)

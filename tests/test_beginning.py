@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,9 @@ def test_a_replay_of_history_joins_with_a_relation_without_instants(
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=fewer_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    deadline=None, max_examples=fewer_if_brief(15), suppress_health_check=[HealthCheck.too_slow]
+)
 def test_the_order_of_statements_and_of_ticks_changes_nothing(data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=4))
     times = sorted(data.draw(st.lists(st.integers(-5, 9), min_size=1, max_size=5)))

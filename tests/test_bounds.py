@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -189,7 +189,7 @@ def test_what_only_meets_earlier_tuples_is_not_kept(condition: str, order: str) 
 )
 @example("a, b, c", "c.t >= b.t AND a.t <= c.t", [[0], [1], [2, 2]], {1})
 @example("a, b, c", "a.t <= b.t AND a.t <= c.t", [[0], [1], [2]], {0, 1})
-@settings(deadline=None, max_examples=fewer_in_ci(25))
+@settings(deadline=None, max_examples=fewer_if_brief(25))
 def test_three_inputs(order: str, condition: str, times: list[list[int]], cuts: set[int]) -> None:
     with cqlduck.connect() as con:
         for name in "abc":

@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -179,7 +179,7 @@ def harmonic(count: int) -> float:
     return sum(1 / number for number in range(1, count + 1))
 
 
-@settings(max_examples=fewer_in_ci(300), deadline=None)
+@settings(max_examples=fewer_if_brief(300), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_exhaustive_one_is_exact_and_the_greedy_one_close(seed: int) -> None:
     some, prices = drawn_prices(seed)
@@ -192,7 +192,7 @@ def test_the_exhaustive_one_is_exact_and_the_greedy_one_close(seed: int) -> None
     assert best - 1e-9 <= prices.of(found) <= harmonic(count * (count - 1)) * best + 1e-9
 
 
-@settings(max_examples=fewer_in_ci(300), deadline=None)
+@settings(max_examples=fewer_if_brief(300), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_without_shared_candidates_recursion_is_exact(seed: int) -> None:
     some, prices = drawn_prices(seed)

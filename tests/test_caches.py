@@ -14,7 +14,7 @@ from typing import Any
 
 import choices
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -360,7 +360,7 @@ def test_partial_caches_change_no_element(kind: str) -> None:
     assert any(":1" in one for one in seen)
 
 
-@settings(max_examples=fewer_in_ci(9), deadline=None)
+@settings(max_examples=fewer_if_brief(9), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_random_caches_change_no_element(seed: int) -> None:
     kind = random.Random(seed).choice([*QUERIES])
@@ -698,7 +698,7 @@ def drawn_costs(seed: int) -> tuple[Costs, list[Segment]]:
     return Costs(known, orders, ends, running, alive, delta), segments
 
 
-@settings(max_examples=fewer_in_ci(60), deadline=None)
+@settings(max_examples=fewer_if_brief(60), deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_best_tree_of_joins_is_found(seed: int) -> None:
     known, some = drawn_costs(seed)

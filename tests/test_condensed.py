@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -331,7 +331,7 @@ class Script:
 
 
 @given(steps=st.lists(step, min_size=2, max_size=8), tail=st.integers(0, 3))
-@settings(deadline=None, max_examples=fewer_in_ci(40))
+@settings(deadline=None, max_examples=fewer_if_brief(40))
 def test_no_answer_depends_on_it(
     steps: Any, tail: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

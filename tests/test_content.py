@@ -18,7 +18,7 @@ import reference
 import strategies
 import test_differential
 import test_sql_differential
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -540,7 +540,7 @@ DRAWN: dict[str, st.SearchStrategy[Any]] = {
 @settings(
     suppress_health_check=test_differential.QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(test_sql_differential.examples(0.12)),
+    max_examples=fewer_if_brief(test_sql_differential.examples(0.12)),
 )
 def test_after_a_random_script_no_synopsis_is_wrong(
     case: strategies.Case, keeps: bool, edge: reference.Edge

@@ -1,4 +1,4 @@
-"""Which cases of costly tests CI leaves out."""
+"""Which tests and cases a brief run leaves out, and which are a part of all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_of_a_very_costly_test_each_nth_case_runs_whatever_its_values() -> None:
     assert [n % 6 > 0 for n in range(12)] == counts.is_left_out(cases)
 
 
-def test_what_is_left_to_developers_is_out_in_ci() -> None:
+def test_what_is_left_to_long_runs_is_out() -> None:
     names = [f"tests/{next(iter(counts.OUT))}", "tests/test_other.py::test_other"]
     assert [True, False] == counts.is_left_out([(name, counts.Values()) for name in names])
 
@@ -56,3 +56,14 @@ def test_of_a_costly_file_each_second_test_runs() -> None:
 
 def test_costly_files_are_there() -> None:
     assert all((TESTS / file).is_file() for file in counts.HALVED)
+
+
+def test_each_test_is_in_one_of_the_parts() -> None:
+    parts = [counts.outside(20, f"{number}/8") for number in range(1, 9)]
+    assert all(list(of_test).count(False) == 1 for of_test in zip(*parts, strict=True))
+
+
+@pytest.mark.parametrize("part", ["0/8", "9/8", "8", "/", "a/b", "-1/2"])
+def test_a_part_that_there_is_not(part: str) -> None:
+    with pytest.raises(ValueError, match=f"PART is {part}, which is none: .* is 2/8"):
+        counts.outside(20, part)

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from counts import fewer_in_ci, in_ci
+from counts import fewer_if_brief, is_brief
 
 import cqlduck
 from cqlduck.sources.dropzone import BatchWriter
 
-BATCHES, ROWS = 30 if in_ci() else 80, 40
+BATCHES, ROWS = 30 if is_brief() else 80, 40
 QUERIES = ("totals", "recent", "extremes", "latest", "named", "missing", "high", "higher", "few",
            "fewer", "least", "chain", "most", "names")  # fmt: skip
 APPLICATION = """
@@ -89,7 +89,7 @@ def test_killed_again_and_again_it_ends_as_if_undisturbed(tmp_path):
     subprocess.run(command(tmp_path, "calm.duckdb"), check=True, capture_output=True, timeout=300)
 
     chance, kills = random.Random(11), 0
-    for _ in range(1 if in_ci() else 3):
+    for _ in range(1 if is_brief() else 3):
         process = subprocess.Popen(
             command(tmp_path, "killed.duckdb"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -185,7 +185,7 @@ def test_killed_while_a_relation_closes_by_key_it_ends_as_if_undisturbed(tmp_pat
         "INSERT INTO cql_state.late": 1,
         "COMMIT": 5,
     }
-    chosen = list(moments.items())[:: -(-len(moments) // fewer_in_ci(len(moments)))]
+    chosen = list(moments.items())[:: -(-len(moments) // fewer_if_brief(len(moments)))]
     for number, (moment, count) in enumerate(chosen):
         path = tmp_path / f"killed{number}.duckdb"
         assert -signal.SIGKILL == by_key(path, moment, count), moment

@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from counts import fewer_rounds_in_ci, in_ci
+from counts import fewer_rounds_if_brief, is_brief
 from test_families import rows_of
 from test_merging import ALIKE
 from twins import Twins
@@ -109,7 +109,7 @@ def test_a_deferred_query_says_what_it_says_in_each_tick(seed: int, tmp_path: Pa
     two = Two(tmp_path, rnd, settings)
     two.execute(SCRIPT)
     instant, stood = 0, 0
-    for number in range(fewer_rounds_in_ci(rnd.choice([6, 12, 24]))):
+    for number in range(fewer_rounds_if_brief(rnd.choice([6, 12, 24]))):
         names = list(two.both[1].queries)
         draw = rnd.random()
         if draw < 0.5:
@@ -158,7 +158,7 @@ def test_a_deferred_query_says_what_it_says_in_each_tick(seed: int, tmp_path: Pa
     two.compare()
     assert not two.both[0].engine.behind()
     assert not [row for row in two.both[0].check().fetchall() if row[5] == "wrong"]
-    assert stood or two.least < 20_000 or seed >= 10 or in_ci()
+    assert stood or two.least < 20_000 or seed >= 10 or is_brief()
     two.close()
 
 

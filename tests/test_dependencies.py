@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -192,7 +192,7 @@ def changes(rnd: random.Random, rows: dict[Any, Any], name: str) -> tuple[list[A
     return gone, new
 
 
-@settings(max_examples=fewer_in_ci(90))
+@settings(max_examples=fewer_if_brief(90))
 @given(body=bodies(), seed=st.integers(0, 2**32))
 def test_a_key_changes_no_answer(body: str, seed: int) -> None:
     """What a key says is used to break ties, and breaks them as all columns do."""

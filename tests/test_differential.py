@@ -17,7 +17,7 @@ import pyarrow as pa
 import python_functions
 import reference
 import strategies
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sql_strategies import sql_cases
@@ -197,14 +197,14 @@ def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:
 @settings(
     suppress_health_check=QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(settings.default.max_examples),
+    max_examples=fewer_if_brief(settings.default.max_examples),
 )
 def test_every_instant_equals_the_reference(case):
     on_disk_if_it_restarts(case)
 
 
 @given(case=strategies.cases(restarts=False), max_tick=st.sampled_from([1, 2, 3]))
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(25))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(25))
 def test_bounded_ticks_change_nothing(case, max_tick):
     check(case, max_tick=max_tick)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -142,7 +142,9 @@ STATEMENTS = {"keyed": st.booleans(), "changes": CHANGES}
 
 
 @given(**STATEMENTS)
-@settings(deadline=None, max_examples=fewer_in_ci(25), suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    deadline=None, max_examples=fewer_if_brief(25), suppress_health_check=[HealthCheck.too_slow]
+)
 def test_the_content_is_what_the_last_statement_left(keyed: bool, changes: list[tuple]) -> None:
     """What UPDATE and DELETE see and leave is what holds when the instant closes."""
     with cqlduck.connect() as con:

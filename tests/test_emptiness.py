@@ -8,7 +8,7 @@ import sql_strategies
 import strategies
 import test_differential
 import test_sql_differential
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
@@ -237,7 +237,7 @@ def test_what_is_not_run_would_write_nothing(kind: str, monkeypatch: pytest.Monk
     check = test_differential.check if kind == "plans" else test_sql_differential.check
 
     @given(case=st.one_of(cases))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(30))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(30))
     def run(case) -> None:
         check(case)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 
 import cqlduck
 
@@ -35,7 +35,7 @@ def test_a_zero_comes_beside_the_other_one(values: tuple[float, ...], by_instant
 
 
 @BY_INSTANTS
-@pytest.mark.parametrize("seed", range(fewer_in_ci(12)))
+@pytest.mark.parametrize("seed", range(fewer_if_brief(12)))
 def test_they_are_those_of_what_is_there(seed: int, by_instants: bool) -> None:
     """Of values with ties, NULLs, NaN and infinities, which come and leave at any instant."""
     rnd = random.Random(seed)

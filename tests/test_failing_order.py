@@ -11,7 +11,7 @@ from typing import Literal
 
 import failing
 import pytest
-from counts import fewer_in_ci, some_in_ci
+from counts import fewer_if_brief, some_if_brief
 from hypothesis import HealthCheck, example, given, settings
 
 import cqlduck
@@ -64,19 +64,19 @@ NEVER_TOGETHER = failing.Case(
 """The tuples that WHERE would be tested on are there one after the other."""
 
 
-@settings(max_examples=fewer_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_if_brief(15), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_JOIN)
 def test_a_query_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)
 
 
-@settings(max_examples=fewer_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_if_brief(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_ALONE)
 def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)
 
 
-@settings(max_examples=fewer_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_if_brief(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_LINKED)
 @example(case=LINKED_LATE)
 @example(case=NEVER_TOGETHER)
@@ -254,7 +254,7 @@ def test_when_it_fails(recompute: Literal["allow", "always"], cuts: tuple[int, .
     wanted = {body: fails for body, fails, known in CASES if recompute in known}
     failed = [body for body, fails in wanted.items() if fails is not None]
     groups = [[body for body, fails in wanted.items() if fails is None]]
-    starts = some_in_ci(range(0, len(failed), TOGETHER), 15)
+    starts = some_if_brief(range(0, len(failed), TOGETHER), 15)
     groups += [failed[start : start + TOGETHER] for start in starts]
     for group in groups:
         assert {body: wanted[body] for body in group} == found_to_fail(group, recompute, cuts)

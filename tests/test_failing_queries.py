@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import choices
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from failing_shapes import (
     CONDITIONS,
     EXPRESSIONS,
@@ -321,7 +321,9 @@ STAYS = Case(
 """What raises has come, and nothing has left yet."""
 
 
-@settings(max_examples=fewer_in_ci(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=fewer_if_brief(6), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @example(STAYS)
 @example(BEYOND)
 @example(GONE)

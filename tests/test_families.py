@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import in_ci
+from counts import is_brief
 from stops import Stops
 
 import cqlduck
@@ -415,7 +415,7 @@ def test_members_say_what_they_say_alone(seed: int, tmp_path: Path) -> None:
         pair.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
     instant, leaving = 0, random.Random(seed)
     shapes = random.Random(-seed).sample(SHAPES, 3)
-    for number in range(6 if in_ci() else 12):
+    for number in range(6 if is_brief() else 12):
         names = list(pair.both[1].queries)
         for name in names:
             if leaving.random() < 0.1:

@@ -8,7 +8,7 @@ from collections import Counter
 
 import choices
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_filters import STREAM, TEXTS, batch, counting, option
@@ -214,7 +214,7 @@ def drawn_query(drawn: random.Random) -> str:
     return f"ISTREAM({query})" if drawn.random() < 0.3 else query
 
 
-@settings(max_examples=fewer_in_ci(25), deadline=None)
+@settings(max_examples=fewer_if_brief(25), deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_orders_with_inputs_follow_each_other_without_a_trace(seed: int) -> None:
     drawn = random.Random(seed)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from sql_strategies import sql_cases
 from test_sql_differential import on_disk_if_it_restarts
@@ -27,7 +27,7 @@ STREAM = "CREATE STREAM s (k INTEGER, line VARCHAR);"
 
 
 @settings(
-    max_examples=fewer_in_ci(40),
+    max_examples=fewer_if_brief(40),
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.data_too_large,

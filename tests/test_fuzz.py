@@ -11,7 +11,7 @@ from typing import Any
 
 import mangling
 import pytest
-from counts import in_ci, some_in_ci
+from counts import is_brief, some_if_brief
 
 import cqlduck
 from cqlduck.state.connection import quoted
@@ -163,13 +163,13 @@ def problems(numbers: range) -> tuple[list[str], Counter[str]]:
 )
 def test_the_corpus_is_about_something(first: int) -> None:
     """Many texts do what they say, as long as nobody mangles them."""
-    texts = some_in_ci(mangling.corpus()[first::12], 6)
+    texts = some_if_brief(mangling.corpus()[first::12], 6)
     assert len(texts) > 12
     assert all(not mangling.OUTSIDE.search(text) for text in texts)
     target = Target()
     assert [] == [(text, problem) for text in texts if (problem := target.take(text))]
     target.close()
-    assert target.outcomes["done"] > len(texts) / (10 if in_ci() else 5)
+    assert target.outcomes["done"] > len(texts) / (10 if is_brief() else 5)
 
 
 @pytest.mark.parametrize("first", range(0, FEW, 250))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -170,7 +170,7 @@ def queries(draw: st.DrawFn) -> str:
 
 
 @given(text=queries(), ticks=TICKS, edge=st.sampled_from(["closed", "half_open"]))
-@settings(max_examples=fewer_in_ci(40), deadline=None)
+@settings(max_examples=fewer_if_brief(40), deadline=None)
 def test_no_element_depends_on_it(text: str, ticks: Any, edge: str) -> None:
     with (
         cqlduck.connect(threads=1, window_edge=edge) as con,

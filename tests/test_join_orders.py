@@ -9,7 +9,7 @@ from pathlib import Path
 import choices
 import pyarrow as pa
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -327,7 +327,7 @@ def test_orders_are_rows_that_stay(tmp_path: Path) -> None:
         assert [(1,), (2,)] == logged.fetchall()
 
 
-@settings(max_examples=fewer_in_ci(10), deadline=None)
+@settings(max_examples=fewer_if_brief(10), deadline=None)
 @given(seed=st.integers())
 def test_random_orders_change_no_answer(seed: int) -> None:
     if not EXPECTED:

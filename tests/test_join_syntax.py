@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -291,7 +291,7 @@ CONTENTS = st.fixed_dictionaries(
 FROM_CLAUSES = {"query": queries(), "contents": CONTENTS}
 
 
-@settings(max_examples=fewer_in_ci(settings.default.max_examples))
+@settings(max_examples=fewer_if_brief(settings.default.max_examples))
 @given(**FROM_CLAUSES)
 def test_any_from_clause_is_that_of_duckdb(
     query: str, contents: dict[str, list[tuple[int | None, int | None]]]

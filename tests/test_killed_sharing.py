@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import in_ci
+from counts import is_brief
 from test_families import assert_who_reads_whom_is_known
 
 import cqlduck
@@ -250,7 +250,7 @@ def swept(made: Path, what: str, folder: Path, kills: int) -> None:
 def test_a_change_of_families_that_is_killed_is_done_or_not(
     what: str, made: Path, tmp_path: Path
 ) -> None:
-    swept(made, what, tmp_path, 1 if in_ci() else 2)
+    swept(made, what, tmp_path, 1 if is_brief() else 2)
 
 
 @pytest.mark.long

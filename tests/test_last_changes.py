@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -216,4 +216,4 @@ def check(count: int) -> None:
 
 
 def test_random_changes() -> None:
-    check(fewer_in_ci(10))
+    check(fewer_if_brief(10))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import choices
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +55,9 @@ LAST_ROWS = {
     {0},
     None,
 )
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=fewer_in_ci(25))
+@settings(
+    suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=fewer_if_brief(25)
+)
 def test_the_last_row(query: str, rows: list[Row], cuts: set[int], staged: bool | None) -> None:
     rows = sorted(rows, key=lambda row: row[0])
     with cqlduck.connect() as con:

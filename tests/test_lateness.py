@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -213,7 +213,7 @@ APPENDS = {
 @settings(
     suppress_health_check=QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(settings().max_examples // 4),
+    max_examples=fewer_if_brief(settings().max_examples // 4),
 )
 def test_appends_are_judged_by_the_letter(
     zone: tuple[cqlduck.Connection, Path],
@@ -411,7 +411,7 @@ BATCHES = {
 @settings(
     suppress_health_check=QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(settings().max_examples // 12),
+    max_examples=fewer_if_brief(settings().max_examples // 12),
 )
 def test_no_cut_of_following_changes_what_is_late(
     zone: tuple[cqlduck.Connection, Path], stream: Stream, batches: list[Sent], cuts: list[int]

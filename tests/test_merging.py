@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from counts import fewer_in_ci, in_ci
+from counts import fewer_if_brief, is_brief
 from stops import Stops
 from test_families import SCRIPT, Pair, leave, rows_of, told, unlike
 
@@ -89,7 +89,7 @@ def test_who_is_merged_says_what_it_says_alone(seed: int, tmp_path: Path) -> Non
     if rnd.random() < 0.2:
         texts[0] = FAILING
     instant, merged = 0, set[str]()
-    for number in range(16 if in_ci() else 24):
+    for number in range(16 if is_brief() else 24):
         names = list(pair.both[1].queries)
         if number < 20 and rnd.random() < 0.5:
             text = rnd.choice(texts)
@@ -618,7 +618,7 @@ def test_a_merge_that_stops_at_any_statement_is_undone(tmp_path: Path) -> None:
         def check(stops: int) -> None:
             assert told(con) == before, stops
 
-        stops = trace.each_time(con.engine.between_ticks, check, step=9 // fewer_in_ci(9))
+        stops = trace.each_time(con.engine.between_ticks, check, step=9 // fewer_if_brief(9))
         assert stops > 10
         assert None not in families_of(con).values()
         after = {name: told(con)[name] for name in ("a", "b")}

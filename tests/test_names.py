@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -299,7 +299,7 @@ def check(count: int) -> None:
 
 
 def test_random_names() -> None:
-    check(fewer_in_ci(6))
+    check(fewer_if_brief(6))
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from stops import Stops
 from test_merging import families_of
 from test_widening import GROUPS, SCRIPT, explained, register, run, told
@@ -149,7 +149,7 @@ def test_narrowing_that_stops_at_any_statement_is_undone(tmp_path: Path) -> None
             # undone as a whole, or done as a whole before a merge that is undone
             ways.add(*set(families_of(con).values()))
 
-        stops = trace.each_time(con.engine.between_ticks, check, step=9 // fewer_in_ci(9))
+        stops = trace.each_time(con.engine.between_ticks, check, step=9 // fewer_if_brief(9))
         assert stops > 10
         assert ways == {"_cql_family_1", None}
         assert told(con) == before

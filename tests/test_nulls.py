@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -86,7 +86,7 @@ def test_a_group_of_null_that_a_condition_lets_through() -> None:
 
 @given(ROWS, st.lists(ROWS, min_size=1, max_size=4))
 @example([(0, None), (1, 1)], [[(0, 0), (None, 0)], [(0, 0), (None, 1), (1, None)]])
-@settings(deadline=None, max_examples=fewer_in_ci(20))
+@settings(deadline=None, max_examples=fewer_if_brief(20))
 def test_groups_some_of_whose_keys_have_values(
     known: list[tuple[int | None, int | None]], ticks: list[list[tuple[int | None, int | None]]]
 ) -> None:

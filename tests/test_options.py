@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import reference
 import strategies
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sql_strategies import sql_cases
@@ -30,7 +30,7 @@ def fill(con):
 
 
 @given(case=strategies.cases(restarts=False, later=False, most_queries=2))
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(15))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(15))
 def test_with_history_a_late_query_is_as_one_that_was_there_from_the_start(case):
     with cqlduck.connect() as con:
         for declaration in case.declarations:

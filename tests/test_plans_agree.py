@@ -8,7 +8,7 @@ import choices
 import pytest
 import test_differential
 import test_sql_differential
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql_strategies import sql_cases
@@ -53,7 +53,7 @@ QUERIES = ("met", "sums", "passed", "chosen", "star", "both")
 @settings(
     suppress_health_check=test_differential.QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(settings.default.max_examples),
+    max_examples=fewer_if_brief(settings.default.max_examples),
 )
 def test_plans_agree(case) -> None:
     """Options are drawn at all points before each tick; the reference knows nothing of them."""
@@ -64,7 +64,7 @@ def test_plans_agree(case) -> None:
 @settings(
     suppress_health_check=test_differential.QUIET,
     deadline=None,
-    max_examples=fewer_in_ci(20),
+    max_examples=fewer_if_brief(20),
 )
 def test_plans_with_subqueries_agree(case) -> None:
     """Conditions wait until an input of a join is met, or not."""
@@ -122,7 +122,7 @@ def test_an_option_that_is_forced_runs_and_changes_no_answer(name: str, option: 
 
 
 @given(seed=st.integers())
-@settings(deadline=None, max_examples=fewer_in_ci(5))
+@settings(deadline=None, max_examples=fewer_if_brief(5))
 def test_random_options_change_no_answer(seed: int) -> None:
     with cqlduck.connect() as con:
         choices.draw(con, seed, everywhere=True)

@@ -11,7 +11,7 @@ from collections import Counter
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -107,7 +107,7 @@ def test_names_mean_what_they_mean_in_duckdb(recompute: str) -> None:
     check([*QUERIES, *(RECOMPUTED if recompute == "always" else ())], recompute)
 
 
-@settings(max_examples=fewer_in_ci(20), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_if_brief(20), suppress_health_check=[HealthCheck.too_slow])
 @given(
     items=st.lists(st.sampled_from(ITEMS), min_size=1, max_size=3, unique=True),
     clauses=st.sets(st.integers(0, len(CLAUSES) - 1), max_size=3),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import choices
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
@@ -97,7 +97,7 @@ RIGHTS = st.lists(st.tuples(st.integers(0, LAST), st.integers(0, 2), TEXT), max_
 ORDERS = st.lists(st.sampled_from(sorted(CONDITIONS)), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=fewer_in_ci(25), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=fewer_if_brief(25), suppress_health_check=[HealthCheck.too_slow])
 @example("on", "NOW", ["s.k = r.k", "s.x::INT > 0"], [(0, 1, "bad")], [(1, 1, "1")], [0], True)
 @example("on", "NOW", ["s.x::INT > 0", "s.k = r.k"], [(0, 1, "bad")], [(0, 2, "1")], [], True)
 @example("where", "RANGE 20", ["s.x::INT = r.k"], [(0, 1, "bad")], [(3, 2, "1")], [1], False)

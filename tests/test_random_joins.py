@@ -10,7 +10,7 @@ from typing import Any
 
 import choices
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -198,7 +198,7 @@ def check(case: Case) -> None:
     assert played(case, drawn=True) == expected
 
 
-@settings(max_examples=fewer_in_ci(16), deadline=None)
+@settings(max_examples=fewer_if_brief(16), deadline=None)
 @given(case=cases())
 def test_no_order_of_a_join_changes_its_elements(case: Case) -> None:
     check(case)

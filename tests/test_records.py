@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ ARRIVALS = st.lists(
 
 
 @given(arrivals=ARRIVALS, kept=st.integers(1, 9))
-@settings(max_examples=fewer_in_ci(15), deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=fewer_if_brief(15), deadline=None, phases=(Phase.explicit, Phase.generate))
 def test_late_elements_are_the_newest_and_all_are_counted(
     arrivals: list[tuple[str, list[int]]], kept: int
 ) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -188,7 +188,7 @@ change = st.tuples(st.sampled_from("rs"), st.booleans(), row)
         st.sampled_from(["reduced", "stepwise", "staged", "whole"]), min_size=6, max_size=6
     ),
 )
-@settings(deadline=None, max_examples=fewer_in_ci(settings.default.max_examples))
+@settings(deadline=None, max_examples=fewer_if_brief(settings.default.max_examples))
 def test_a_reduced_state_gives_the_same(query: str, ticks: Any, options: list[str]) -> None:
     with cqlduck.connect() as con:
         con.execute(f"{CREATE} CREATE CONTINUOUS QUERY q AS {query}")

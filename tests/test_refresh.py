@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -167,7 +167,7 @@ CONTENTS = {
 
 
 @given(**CONTENTS)
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=fewer_in_ci(20))
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=fewer_if_brief(20))
 def test_the_content_is_at_each_instant_the_last_refresh(contents, advances):
     with cqlduck.connect() as con:
         con.execute("""

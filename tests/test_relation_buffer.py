@@ -8,7 +8,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -237,7 +237,7 @@ def play(con: cqlduck.Connection, steps: list[tuple[str, Any, int]]) -> list[Any
     return seen
 
 
-@settings(max_examples=fewer_in_ci(settings().max_examples))
+@settings(max_examples=fewer_if_brief(settings().max_examples))
 @given(
     steps=st.lists(STEPS, max_size=14),
     keyed=st.booleans(),
@@ -260,7 +260,7 @@ def test_all_is_as_if_none_waited(
     assert found[0] == found[1]
 
 
-@settings(max_examples=fewer_in_ci(20))
+@settings(max_examples=fewer_if_brief(20))
 @given(
     steps=st.lists(STEPS, max_size=14),
     keyed=st.booleans(),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws.text import written
@@ -224,7 +224,7 @@ def check_store(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
 
 
 @given(case=cases(), few=st.booleans(), lead=st.integers(0, 7), copied=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(60), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(60), suppress_health_check=QUIET)
 def test_the_store_becomes_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, few: bool, lead: int, copied: bool
 ) -> None:
@@ -234,7 +234,7 @@ def test_the_store_becomes_what_the_model_says(
 
 
 @given(case=cases(), few=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(120), suppress_health_check=QUIET)
 def test_a_queue_comes_to_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, few: bool
 ) -> None:
@@ -248,7 +248,7 @@ def test_a_queue_comes_to_what_the_model_says(
 
 
 @given(case=cases(keyed=True), few=st.booleans(), upserts=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(60), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(60), suppress_health_check=QUIET)
 def test_a_queue_of_one_instant_comes_to_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, few: bool, upserts: bool
 ) -> None:
@@ -293,7 +293,7 @@ def of_one_instant(case: Case, *, least: bool) -> Case:
 
 
 @given(case=cases(keyed=True), lead=st.integers(0, 7), copied=st.booleans(), least=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(120), suppress_health_check=QUIET)
 def test_tuples_in_the_place_of_others_are_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, lead: int, copied: bool, least: bool
 ) -> None:
@@ -315,7 +315,7 @@ def test_tuples_in_the_place_of_others_are_what_the_model_says(
 
 
 @given(case=cases(keyed=True), lead=st.integers(0, 7), least=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(120), suppress_health_check=QUIET)
 def test_insertions_enter_as_they_are_where_their_keys_are_free(
     shell: duckdb.DuckDBPyConnection, case: Case, lead: int, least: bool
 ) -> None:
@@ -343,7 +343,7 @@ def test_insertions_enter_as_they_are_where_their_keys_are_free(
 
 
 @given(case=cases(keyed=True), least=st.booleans())
-@settings(deadline=None, max_examples=fewer_in_ci(120), suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=fewer_if_brief(120), suppress_health_check=QUIET)
 def test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free(
     shell: duckdb.DuckDBPyConnection, case: Case, least: bool
 ) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import reference
 import strategies
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from test_differential import append
 
@@ -127,7 +127,7 @@ ANY_CASE = strategies.cases(restarts=False, wide=True)
 
 
 @given(case=ANY_CASE)
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(20))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(20))
 def test_keeping_logs_and_answers_small_shows_in_nothing(case: strategies.Case) -> None:
     """Every log is made net, and every answer written anew, as soon as it has grown at all."""
     with pytest.MonkeyPatch.context() as patch, cqlduck.connect() as con:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 import sqlglot
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
@@ -178,7 +178,7 @@ def both_ways(draw: st.DrawFn, depth: int = 4) -> tuple[Rows, str]:
             )
 
 
-@settings(max_examples=fewer_in_ci(100))
+@settings(max_examples=fewer_if_brief(100))
 @given(both_ways(), st.sampled_from(["rows", "group", "few"]), expressions(VALUES[:8]))
 def test_the_rows_are_the_same(drawn: tuple[Rows, str], end: str, summed: exp.Expr) -> None:
     rows, text = drawn

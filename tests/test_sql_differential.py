@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import reference
 import strategies
-from counts import fewer_in_ci, some_in_ci
+from counts import fewer_if_brief, some_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import Edge, Query, Relation, Stream
@@ -1173,7 +1173,7 @@ def aggregates() -> list[str]:
                   marks=pytest.mark.long)],
 )  # fmt: skip
 def test_every_aggregate(form):
-    together([form.format(call) for call in some_in_ci(aggregates(), 3)], [0, 2, 8])
+    together([form.format(call) for call in some_if_brief(aggregates(), 3)], [0, 2, 8])
 
 
 def test_equal_aggregates_beside_a_distinct_one():
@@ -1364,7 +1364,9 @@ def test_each_construct(shape):
 @pytest.mark.parametrize("edge", ["closed", "half_open"])
 def test_any_sql(edge):
     @given(case=ANY_CASE)
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
+    @settings(
+        suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(examples(0.1))
+    )
     def run(case):
         on_disk_if_it_restarts(case, window_edge=edge)
 
@@ -1383,7 +1385,9 @@ def test_bounded_ticks_change_nothing(max_tick):
 
 def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
     @given(case=strategies.cases(restarts=False, wide=True))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
+    @settings(
+        suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(examples(0.1))
+    )
     def run(case):
         check(case, recompute="always")
 
@@ -1398,7 +1402,9 @@ REWRITTEN = (
 
 def test_what_is_written_otherwise_is_worked_out_again_with_the_same_answer():
     @given(case=sql_cases(shapes=REWRITTEN, plain=10))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=fewer_in_ci(examples(0.1)))
+    @settings(
+        suppress_health_check=QUIET, deadline=None, max_examples=fewer_if_brief(examples(0.1))
+    )
     def run(case):
         check(case, recompute="always")
 

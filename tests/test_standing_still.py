@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import reference
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -351,7 +351,7 @@ GRAPHS = {"script": scripts(), "max_tick": st.sampled_from([1, 3, 2_000_000])}
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=fewer_in_ci(8),
+    max_examples=fewer_if_brief(8),
 )
 def test_random_graphs_of_queries_say_what_the_reference_says_up_to_their_frontiers(
     script: Script, max_tick: int

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from stops import Stops
 from test_families import Pair
 from test_widening import SCRIPT, explained, register, run, state, told
@@ -275,7 +275,7 @@ def test_a_change_that_stops_at_any_statement_is_undone(there: int, tmp_path: Pa
         def check(stops: int) -> None:
             assert state(con) == before, stops
 
-        assert trace.each(con, text, check, step=9 // fewer_in_ci(9)) > 10
+        assert trace.each(con, text, check, step=9 // fewer_if_brief(9)) > 10
         assert con.engine.query("x").family is not None
         run(con)
         after = told(con)

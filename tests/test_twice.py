@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -176,7 +176,7 @@ REPLACEMENTS = {
 }
 
 
-@settings(max_examples=fewer_in_ci(10))
+@settings(max_examples=fewer_if_brief(10))
 @given(**REPLACEMENTS)
 def test_readers_of_a_replaced_query_go_on(
     bodies: list[str],

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_values import (
@@ -290,7 +290,7 @@ def check(chain: Chain, **options: Any) -> None:
             assert wanted == found, f"at {now}: {texts[name]}\n{world}"
 
 
-@settings(max_examples=fewer_in_ci(5), deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=fewer_if_brief(5), deadline=None, suppress_health_check=QUIET)
 @given(chains())
 def test_a_step_reads_what_the_one_below_it_shows(chain: Chain) -> None:
     check(chain)

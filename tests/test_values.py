@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -414,13 +414,13 @@ def test_both_sides_of_an_equality_keep_their_values(kind: str, recompute: str) 
     check(World(kind, elements, changes, "[RANGE 3]", [2, 4], names), recompute=recompute)
 
 
-@settings(max_examples=fewer_in_ci(8), deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=fewer_if_brief(8), deadline=None, suppress_health_check=QUIET)
 @given(worlds())
 def test_a_deletion_carries_what_was_inserted(world: World) -> None:
     check(world)
 
 
-@settings(max_examples=fewer_in_ci(4), deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=fewer_if_brief(4), deadline=None, suppress_health_check=QUIET)
 @given(worlds())
 def test_what_is_worked_out_again_shows_the_same(world: World) -> None:
     check(world, recompute="always")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counts import fewer_in_ci
+from counts import fewer_if_brief
 from stops import Stops
 
 import cqlduck
@@ -369,7 +369,7 @@ def test_widening_that_stops_at_any_statement_is_undone(there: int, tmp_path: Pa
         def check(stops: int) -> None:
             assert state(con) == before, stops
 
-        stops = trace.each(con, text, check, step=9 // fewer_in_ci(9))
+        stops = trace.each(con, text, check, step=9 // fewer_if_brief(9))
         assert stops > 10
         run(con)
         assert not [row for row in con.check().fetchall() if row[5] == "wrong"]
