@@ -63,6 +63,7 @@ IN_PARTS = (
     "test_relation_rules.py::test_of_many_insertions_it_is_asked_in_parts_whether_keys_are_free"
 )
 BUFFER = "test_relation_buffer.py::test_"
+RESTING = "test_resting.py::test_"
 SEARCHED = "test_search.py::test_"
 FOUND = f"{SEARCHED}few_changes_find_"
 FILTERS = "test_filters.py::test_"
@@ -1193,6 +1194,38 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a relation is looked up as little as groups are",
          "self._indexes.look_up(MAX_ELEMENTS)", "pass",
          f"{SEARCHED}more_changes_find_rows_of_a_relation_than_find_groups"),
+    ),
+    *_of(
+        "cqlduck/streamon/resting.py",
+        ("ticks that have become slow wake no query",
+         "if mine.slow >= WAKING:", "if False:",
+         f"{RESTING}several_slow_ticks_in_a_row_wake_it"),
+        ("a single slow tick wakes a query",
+         "mine.slow = mine.slow + 1 if seconds > RISEN * statistics.median(mine.seconds) else 0",
+         "mine.slow += seconds > RISEN * statistics.median(mine.seconds)",
+         f"{RESTING}single_slow_ticks_do_not"),
+        ("a tick that is looked at stands for itself alone",
+         "        mine.unseen += 1\n", "",
+         f"{RESTING}a_tick_that_is_looked_at_stands_for_those_before_it"),
+        ("each fourth tick is looked at, and not one in four",
+         "self._drawn.random() >= 1 / EACH", "(mine.unseen + 1) % EACH",
+         f"{RESTING}which_one_is_drawn"),
+        ("a trial keeps a query awake",
+         "if mine is not None and not stands:", "if False:",
+         f"{RESTING}trials_do_not_keep_it_awake"),
+    ),
+    *_of(
+        "cqlduck/streamon/streamon.py",
+        ("a query at rest does not hear of a pin",
+         "        self._resting.wake()\n", "",
+         f"{RESTING}what_is_pinned_runs_in_the_next_tick"),
+        ("a query rests though its groups are many",
+         "            self._resting.forget(query.name)\n        self.budget",
+         "            pass\n        self.budget",
+         f"{RESTING}a_query_wakes_whose_groups_have_become_many"),
+        ("a query rests that somebody watches",
+         "        if not is_watched:\n            rests", "        if True:\n            rests",
+         f"{RESTING}nothing_rests_that_somebody_watches"),
     ),
     *_of(
         "cqlduck/streamon/searching.py",

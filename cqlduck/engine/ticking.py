@@ -375,7 +375,7 @@ class Ticking(Refreshing):
             raise
         self.streamon.saw(chosen, query, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)
-        if before is not None:
+        if before is not None and not chosen.rests:
             self.rehearse(query, before, facts)
         return ran.elements
 

@@ -31,11 +31,13 @@ ticks (`budget`). The first trials of an option are beyond the budget; their num
 one tick, but seven where another number of threads is tried (`threads`). Where the budget does not
 afford to count all queries of a tick, their weights say whose turn it is (`turns`).
 
+Of queries of which nothing has changed for long, few ticks are looked at (`resting`).
+
 Every policy answers the same three questions (`policy`): before a tick what it would `propose` and
 what it `wants` profiled, after the tick what it `saw`.
 
 The imports inside the package go one way: `streamon` (what the engine calls) → `sites`,
-`answers` → `executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` → `ordering` →
-`confirming` → `policy` → `trials` → `profiler` → `budget`, `decisions`, `ledger`, `noise`,
-`points`, `regions`, `turns`.
+`answers`, `resting` → `executor` → `reoptimizer` → `answering`, `filters`, `stages`, `threads` →
+`ordering` → `confirming` → `policy` → `trials` → `profiler` → `budget`, `decisions`, `ledger`,
+`noise`, `points`, `regions`, `turns`.
 """

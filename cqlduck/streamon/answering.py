@@ -161,11 +161,12 @@ class Answering(DecidingPolicy):
         usual = known.median(option)
         if usual is None:
             return
-        self.spent += seconds
+        self.spent += seconds * facts.ticks
         self._last = JudgedTick(facts.is_single, facts.elements, usual, known.runs(option))
-        self._judge(self._last)
+        for _ in range(facts.ticks):
+            self._judge(self._last)
         self._confirm(known)
-        self.left = max(self.left - 1, 0)
+        self.left = max(self.left - facts.ticks, 0)
 
     def _charge(self, facts: Facts, elements: int, seconds: float) -> None:
         """Charge a tick of a look with what it takes longer; it ends where nothing is lost so."""

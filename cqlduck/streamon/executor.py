@@ -172,6 +172,7 @@ class Executor:
         seconds: float,
         avoidable: float | None = None,
         idle: float | None = None,
+        ticks: int = 1,
     ) -> None:
         """Take note of a tick at a point whose options are tried.
 
@@ -181,12 +182,13 @@ class Executor:
             seconds: How long the tick took.
             avoidable: How much of that another option may save at most, or None if nobody knows.
             idle: How much of that pipelines took which found nothing, or None if nobody knows.
+            ticks: For how many ticks it stands.
         """
         known, standing = self.profiler.statistics(point), self.standing(point)
         usual = None if standing is None else known.median(standing)
         known.record(option, seconds, avoidable, idle)
         if option == standing:
-            self.ledger.ran(point, 1)
+            self.ledger.ran(point, ticks)
         else:
             self.ledger.trial(point, seconds - (usual or seconds))
 
@@ -202,7 +204,7 @@ class Executor:
         point = Point(ANSWER, query)
         self.reoptimizer.saw(point, facts, option, seconds, None)
         self.reoptimizer.answered(query)
-        self.ledger.ran(point, 1)
+        self.ledger.ran(point, facts.ticks)
 
     def rehearsed(self, query: str, facts: Facts, found: Rehearsed) -> None:
         """Take note of what a tick of a query would have taken by its other plan."""

@@ -204,6 +204,7 @@ class Facts:
         is_reducible: Whether states may be reduced by the keys of stages.
         has_steps: Whether pipelines of joins have several steps.
         has_intervals: Whether what meets bounds of a relation may be summed up by interval.
+        ticks: For how many it stands: itself, and those before it that were not looked at.
     """
 
     elements: int | None = None
@@ -216,6 +217,7 @@ class Facts:
     is_reducible: bool = False
     has_steps: bool = False
     has_intervals: bool = False
+    ticks: int = 1
 
 
 def suited(pin: str, about: Ordered | None) -> str | None:

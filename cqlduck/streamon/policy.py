@@ -46,6 +46,11 @@ class Policy(ABC):
         """Whether it waits for what the next tick takes, to choose or to confirm."""
         return False
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing that flows matters here for now, so that few ticks need be looked at."""
+        return False
+
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget; by default nothing.
 

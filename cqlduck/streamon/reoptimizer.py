@@ -118,6 +118,11 @@ class Reoptimizer:
         policy = self._policies.get(point)
         return policy is not None and policy.waits
 
+    def rests(self, point: Point) -> bool:
+        """Return whether nothing that flows matters at a point for now."""
+        policy = self._policies.get(point)
+        return policy is not None and policy.rests
+
     def asked_of_answers(self) -> set[str | None]:
         """Return the queries whose points `answer` are to be asked now; None for all."""
         return self._asked

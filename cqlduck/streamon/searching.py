@@ -86,6 +86,11 @@ class Searching(Modelled):
         """Whether it waits for what the next tick takes, to choose or to confirm."""
         return super().waits and (self._gain is None or self._may_build(self._gain))
 
+    @property
+    def rests(self) -> bool:
+        """Whether there are so few rows that nothing is looked for."""
+        return not (self._is_large or super().waits)
+
     def _may_build(self, gain: float) -> bool:
         """Return whether it may take as long as an index does to build it.
 

@@ -80,6 +80,10 @@ class Sites:
             asked.append(Asked(about.site, point, option, mine, wanted))
         return tuple(asked)
 
+    def rest(self, asked: Sequence[Asked]) -> bool:
+        """Return whether nothing that flows matters for now where these were asked."""
+        return all(self._executor.reoptimizer.rests(one.point) for one in asked)
+
     def saw(self, asked: Sequence[Asked], steps: Sequence[Step], ran: Ran) -> None:
         """Take note of what statements took whose order is chosen, and of what probes found.
 

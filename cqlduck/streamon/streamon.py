@@ -36,6 +36,7 @@ from cqlduck.streamon.points import (
 )
 from cqlduck.streamon.profiler import MeasuredTick, Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
+from cqlduck.streamon.resting import Resting
 from cqlduck.streamon.shown import Shown, in_force
 from cqlduck.streamon.sites import Asked, Sites
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS, form_of, option_in
@@ -56,6 +57,8 @@ class ChosenOptions:
         wants_steps: Whether the tick is to say what each of its statements took.
         asked: What is chosen where there are orders.
         most_instants: At how many instants of change it may be answered anew; None is any.
+        size: Which ticks it is like, in words.
+        rests: Whether it is not looked at (`resting`).
     """
 
     form: Form
@@ -67,6 +70,8 @@ class ChosenOptions:
     wants_steps: bool
     asked: tuple[Asked, ...] = ()
     most_instants: int | None = None
+    size: str = ""
+    rests: bool = False
 
     @property
     def probes(self) -> list[Wanted]:
@@ -80,6 +85,12 @@ class ChosenOptions:
         if any(self.executor.is_pinned(one.point) for one in mine):
             return None
         return fill_limit(self.executor.profiler.budget)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is what stands of stages, and no trial."""
+        point = self.stages
+        return point is None or self.executor.standing(point) == option_in(self.form)
 
     def is_default(self, point: str, operator: int | None = None) -> bool:
         """Return whether a point of the query, or of an operator, has its default option."""
@@ -122,6 +133,7 @@ class StreaMon:
         self.answers = Answers(self.executor)
         """Whether queries are answered anew."""
         self._sites = Sites(self.executor)
+        self._resting = Resting()
         self._turns = Turns()
         self.is_watched: Callable[[Query], bool] = lambda _: False
         """Returns whether somebody wants to know of each tick of a query what it did."""
@@ -156,25 +168,35 @@ class StreaMon:
             single: Whether the tick has one instant.
             facts: What is known of it.
         """
+        started = time.perf_counter()
+        size = points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
+        is_due, is_watched = self._turns.is_due(query.name), self.is_watched(query)
+        if not is_watched:
+            rests = self._at_rest(query, compiled, facts, size)
+            if rests is not None:
+                self.budget.choosing += time.perf_counter() - started
+                return rests
+            ticks = self._resting.stands_for(query.name, size)
+            if ticks > 1:
+                facts = replace(facts, ticks=ticks)
         few = facts.elements is not None and facts.elements <= MAX_STAGED_ELEMENTS
         # to write a form takes longer than many a tick: for large ones that of the first is asked
         asked = Form(single, staged=True) if few else FIRST
         point, form = None, Form(single, staged=facts.is_first)
         has_stages = compiled.steps.staged.get(asked)
         if has_stages is None:
+            # to write a form is no choosing
+            asking = time.perf_counter()
             has_stages = compiled.steps.has_stages(asked)
-        started = time.perf_counter()
+            started += time.perf_counter() - asking
         if has_stages:
-            point = Point(
-                STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
-            )
+            point = Point(STAGES, query.name, None, size)
             offers = compiled.steps.offers(asked)
             if any(offers):
                 facts = replace(facts, **offers._asdict())
             form = form_of(self.executor.choose(point, facts, query.frontier), single, facts)
         ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
-        is_due = self._turns.is_due(query.name)
-        wants_steps = self.is_watched(query) or (
+        wants_steps = is_watched or (
             self.executor.adapts
             and (
                 self.budget.affords_counting(0 if is_due else len(self._turns.before))
@@ -188,10 +210,25 @@ class StreaMon:
         chosen = ChosenOptions(
             in_force((one.site, one.option) for one in ordered).of(form),
             query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
-            ordered, self.answers.most_instants(query, facts),
+            ordered, self.answers.most_instants(query, facts), size,
         )  # fmt: skip
         self.budget.choosing += time.perf_counter() - started
         return chosen
+
+    def _at_rest(
+        self, query: Query, compiled: Compiled, facts: Facts, size: str
+    ) -> ChosenOptions | None:
+        """Return what a tick runs that is not looked at; None if it is."""
+        if facts.is_first or not self.executor.adapts:
+            return None
+        form = self._resting.form(query.name, size, compiled)
+        if form is None:
+            return None
+        most = self.answers.most_instants(query, facts)
+        return ChosenOptions(
+            form, query.name, None, self.executor, facts, query.frontier,
+            wants_steps=False, most_instants=most, size=size, rests=True,
+        )  # fmt: skip
 
     @property
     def reoptimizer(self) -> Reoptimizer:
@@ -211,6 +248,10 @@ class StreaMon:
             seconds: How long it took.
         """
         started = time.perf_counter()
+        if chosen.rests:
+            self._resting.passed(query.name, chosen.size, seconds)
+            self.budget.choosing += time.perf_counter() - started
+            return
         steps = compiled.steps.written[chosen.form]
         avoidable = idle = None
         seconds -= sum(profiled.seconds for profiled in ran.profiles) + ran.filling
@@ -239,10 +280,17 @@ class StreaMon:
                         for step, one in zip(steps, ran.steps, strict=True)
                         if step.has_steps and not one.rows
                     )
-            self.executor.measured(chosen.stages, option, seconds, avoidable, idle)
+            ticks = chosen.facts.ticks
+            self.executor.measured(chosen.stages, option, seconds, avoidable, idle, ticks)
         if ran.rows or chosen.facts.elements:
             option = option_of(is_anew=query.is_anew)
             self.answers.saw(query, chosen.facts, option, seconds)
+        if self._sites.rest(chosen.asked):
+            self._resting.looked(
+                query.name, chosen.size, compiled, chosen.form, seconds, stands=chosen.stands
+            )
+        else:
+            self._resting.forget(query.name)
         self.budget.choosing += time.perf_counter() - started
 
     # -- whether queries are answered anew --------------------------------------------------------
@@ -259,6 +307,7 @@ class StreaMon:
         self.profiler.replanned(query.name)
         self.reoptimizer.replanned()
         self._sites.forget(query.name)
+        self._resting.forget(query.name)
         self.shown.forget(query.name)
 
     # -- other points -----------------------------------------------------------------------------
@@ -326,6 +375,7 @@ class StreaMon:
         """
         self.executor.forget(owner, keeps_pins=keeps_pins)
         self._sites.forget(owner)
+        self._resting.forget(owner)
         self._turns.forget(owner)
         self.shown.forget(owner)
 
@@ -360,6 +410,7 @@ class StreaMon:
                 hint=suggestion(str(option), kind.options, example),
             )
         self.executor.pin(name, owner, option)
+        self._resting.wake()
 
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""
