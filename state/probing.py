@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
+
+from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.physical.statement import CACHE
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.ordered import JoinCaches, Ordered, TableSearch
@@ -14,6 +18,8 @@ from cqlduck.rewrite.statements.probes import FilterProbe, PipelineProbe, Query,
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.state import listing
 from cqlduck.state.connection import Database, quoted
+
+log = logging.getLogger("cqlduck")
 
 TIMED_RUNS = 2
 """How often each filter is timed; the least counts, because whatever disturbs only adds."""
@@ -147,26 +153,53 @@ class RowsCounted:
 Found = Profiled | JoinProfiled | CachesProfiled | RowsCounted
 
 
+class ProbeFailed(DatabaseError):
+    """DuckDB fails at a probe, which does not run any more; the tick has to be undone."""
+
+
 def profile(
-    database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int]
+    database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int], *, single: bool
 ) -> Found | None:
-    """Take a sample and profile what is wanted on it; after the statements of the tick have run.
+    """Take a sample and profile what is wanted on it.
+
+    Deltas have been written, and synopses are not up to date yet, as a delta meets them.
 
     Args:
         database: The database.
         steps: The statements of the query.
         wanted: What is profiled.
         instants: The parameters of the tick.
+        single: Whether it has one instant.
 
     Returns:
         What was found; None if there is nothing that could profile it.
+
+    Raises:
+        ProbeFailed: DuckDB fails.
     """
+    if wanted.about.site in steps.unprofiled:
+        return None
+    try:
+        return _found(database, steps, wanted, instants, single=single)
+    except (duckdb.Error, DatabaseError) as error:
+        cause = error if isinstance(error, duckdb.Error) else error.__cause__
+        if not isinstance(cause, duckdb.Error) or isinstance(cause, duckdb.InterruptException):
+            raise
+        steps.unprofiled.add(wanted.about.site)
+        message = f"a probe of {steps.name} has failed: {first_line(cause)}"
+        log.warning("%s; nothing is profiled there any more", message)
+        raise ProbeFailed(message) from error
+
+
+def _found(
+    database: Database, steps: Steps, wanted: Wanted, instants: Mapping[str, int], *, single: bool
+) -> Found | None:
     about = wanted.about
     if isinstance(about, JoinCaches):
-        return _sizes(database, steps, about, wanted.turn, instants)
+        return _sizes(database, steps, about, wanted.turn, instants, single=single)
     if isinstance(about, TableSearch):
         return count_rows(database, about)
-    probe = steps.probe(about)
+    probe = steps.probe(about, single=single)
     if probe is None:
         return None
     if isinstance(probe, PipelineProbe):
@@ -212,15 +245,17 @@ def _sizes(
     join: JoinCaches,
     turn: int,
     instants: Mapping[str, int],
+    *,
+    single: bool,
 ) -> CachesProfiled | None:
     """Count the rows of inputs and deltas, and what a sample of one delta matches."""
     place, counts, seconds = None, {}, 0.0
-    probe = steps.probe(join)
+    probe = steps.probe(join, single=single)
     if probe is None:
         return None
     if join.unordered:
         place = join.unordered[turn % len(join.unordered)]
-        pipeline = steps.probe(join.pipelines[place])
+        pipeline = steps.probe(join.pipelines[place], single=single)
         assert isinstance(pipeline, PipelineProbe)
         found = _matches(database, join.pipelines[place].site, pipeline, instants)
         counts, seconds = dict(found.counts), found.seconds

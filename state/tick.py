@@ -7,7 +7,7 @@ does not show in what is written.
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -29,7 +29,7 @@ from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
-from cqlduck.state.probing import profile
+from cqlduck.state.probing import Found, profile
 from cqlduck.state.profile import PROBES
 from cqlduck.state.registered import Query
 from cqlduck.state.reusable import Tables
@@ -108,6 +108,7 @@ class Tick:
         filling, fills = self._prepare(plan, values, is_first=is_first)
         running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()
+        profiles: tuple[Found, ...] = ()
         for step in steps:
             before = running.rows
             is_run = running.run(step)
@@ -120,13 +121,21 @@ class Tick:
                     took = StepRan(0.0, there, is_skipped=True)
                 ran.append(took)
                 began = ended
-        profiles = []
-        for wanted in chosen.probes:
-            with self.database.part(PROBES):
-                found = profile(self.database, compiled.steps, wanted, values)
-                profiles += [] if found is None else [found]
+            if step.answer is not None and chosen.probes:
+                # synopses are still as the deltas have met them
+                profiles = tuple(self._profiled(plan, values))
+                began = wall.perf_counter()
         query.frontier = plan.until
-        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles), filling, fills)
+        return Ran(running.elements, running.rows, tuple(ran), profiles, filling, fills)
+
+    def _profiled(self, plan: TickPlan, values: Mapping[str, Instant]) -> Iterator[Found]:
+        """Profile what is wanted; yield what was found."""
+        steps, single = plan.compiled.steps, plan.chosen.form.single
+        for wanted in plan.chosen.probes:
+            with self.database.part(PROBES):
+                found = profile(self.database, steps, wanted, values, single=single)
+            if found is not None:
+                yield found
 
     def _prepare(
         self, plan: TickPlan, values: Mapping[str, Instant], *, is_first: bool

@@ -791,6 +791,18 @@ MUTANTS: tuple[Mutant, ...] = (
         ("nothing changes if one input does not",
          "all(map(self._is_quiet, step.unless))", "any(map(self._is_quiet, step.unless))",
          "test_answers_anew.py::test_it_goes_to_and_fro_and_nothing_shows"),
+        ("probes run behind the upkeep of synopses",
+         "if step.answer is not None and chosen.probes:", "if step is steps[-1] and chosen.probes:",
+         "test_join_orders.py::"
+         "test_a_probe_meets_windows_in_rows_as_they_were_before_the_tick"),
+    ),
+    *_of(
+        "state/probing.py",
+        ("a probe that has failed runs again",
+         "        steps.unprofiled.add(wanted.about.site)\n",
+         "        assert not steps.unprofiled.add(wanted.about.site), 'again and again'\n"
+         "        return None\n",
+         "test_join_orders.py::test_a_probe_that_fails_fails_no_query"),
     ),
     *_of(
         "state/members.py",
@@ -1459,8 +1471,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "                met.update(self.met)",
          MET + "a_condition_behind_an_input_waits_for_those_ahead_of_it"),
         ("what has a state of its own is probed",
-         "isinstance(plan, (Filter, Project, Sample, TimeWindow)):",
          "isinstance(plan, (Filter, Project, Sample, TimeWindow, RowWindow)):",
+         "isinstance(plan, (Aggregate, Filter, Project, Sample, TimeWindow, RowWindow)):",
          "test_join_orders.py::test_what_is_not_at_hand_is_not_probed"),
     ),
     *_of(

@@ -126,18 +126,6 @@ def test_ticks_that_are_not_written_yet_outlast_a_failure(con: cqlduck.Connectio
     assert sorted(con.table("q").fetchall()) == [(n, n) for n in range(1, 5)]
 
 
-def test_a_listener_sees_the_ticks_before_its_own(con: cqlduck.Connection) -> None:
-    con.execute("CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
-    con.tick({"s": [{"a": 1, "_ts": 1}]}, 1)
-    seen: list[int] = []
-    con.engine.on_tick.append(
-        lambda _: seen.extend(n for (n,) in con.sql("SELECT count(*) FROM cql.ticks").fetchall())
-    )
-    for now in range(2, 5):
-        con.tick({"s": [{"a": now, "_ts": now}]}, now)
-    assert seen[1:] == [2, 3]
-
-
 def test_a_refreshed_relation_sees_all_ticks(con: cqlduck.Connection) -> None:
     con.execute("""
         CREATE STREAM s (a BIGINT);

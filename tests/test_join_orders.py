@@ -19,6 +19,8 @@ from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, mask_of
 from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.plan.segments import CACHES
 from cqlduck.rewrite.statements.ordered import JoinPipeline
+from cqlduck.rewrite.statements.probes import PipelineProbe, Query
+from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.state import plans
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Found, JoinProfiled, Wanted
@@ -406,13 +408,70 @@ def test_a_probe_counts_what_tuples_match_on_each_path(
     assert {**ended, (0, 0, 0): 2 + ended.get((0, 0, 0), 0)} == dict(found[-1].counts)
 
 
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("staged", [True, False])
+def test_a_probe_meets_windows_in_rows_as_they_were_before_the_tick(
+    con: cqlduck.Connection, single: bool, staged: bool
+) -> None:
+    con.execute(STREAMS)
+    found = probing(con)
+    choices.force_stages(con, staged)
+    con.execute(
+        "CREATE CONTINUOUS QUERY q AS SELECT r.a FROM r [RANGE 9], s [ROWS 3], "
+        "u [PARTITION BY b ROWS 1], v [NOW] WHERE r.a = s.a AND v.b = u.b AND r.a = v.a"
+    )
+    rows(con, "s", [(1, 2), (1, 3), (2, 3)], 1)
+    rows(con, "u", [(0, 2), (0, 5)], 1)
+    rows(con, "r", [(1, 0), (2, 0), (3, 0), (1, 0)], 1)
+    con.advance(1)
+    found.clear()
+    # this one pushes out s(1, 2), and the next one u(0, 2)
+    rows(con, "s", [(2, 9)], 2)
+    rows(con, "u", [(7, 2)], 2)
+    rows(con, "v", [(1, 2), (2, 2), (3, 0)], 2)
+    con.advance(2 if single else 3)
+    (one,) = found
+    assert one.site.input == 3
+    # paths to r, to s over r, to u
+    assert {(2, 2, 1): 1, (1, 2, 1): 1, (1, 0, 0): 1} == dict(one.counts)
+    # a tick of the other kind has other columns in its temporary tables
+    con.advance(3 if single else 4)
+    # nothing comes of the windows in rows
+    found.clear()
+    rows(con, "v", [(1, 5)], 6)
+    con.advance(5 if single else 6)
+    con.advance(6)
+    assert {(2, 2, 1): 1} == dict(found[-1].counts)
+
+
+def test_a_probe_that_fails_fails_no_query(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    con.execute(STREAMS)
+    probing(con)
+    text = "SELECT r.a FROM r [RANGE 9], s [RANGE 9], u [RANGE 9] WHERE r.a = s.a AND r.a = u.a"
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {text}")
+    failing = Query("SELECT 1 // 'none'", frozenset())
+    monkeypatch.setattr(Steps, "probe", lambda *_, **__: PipelineProbe(failing, failing))
+    for name in "rsu":
+        rows(con, name, [(1, 0)], 1)
+    con.advance(1)
+    con.advance(2)
+    assert [(1,)] == con.table("q").fetchall()
+    assert "active" == con.queries["q"].state
+    # of r's pipeline alone there is a choice
+    (message,) = caplog.messages
+    assert "a probe of q has failed: Conversion Error: Could not convert" in message
+
+
 @pytest.mark.parametrize(
     ("items", "where"),
     [
         # no equality links all
         ("r [RANGE 9], s [RANGE 9], u [RANGE 9]", "r.a = s.a AND r.b < u.b"),
         # what has a state of its own
-        ("r [RANGE 9], s [ROWS 9], u [RANGE 9]", "r.a = s.a AND r.a = u.a"),
+        ("r [RANGE 9], (SELECT a, count(*) AS n FROM s [RANGE 9] GROUP BY a) s, u [RANGE 9]",
+         "r.a = s.a AND r.a = u.a"),
         # what may raise
         ("r [RANGE 9], s [RANGE 9], u [RANGE 9]",
          "r.a = s.a AND r.a = u.a AND (r.b || s.b)::INTEGER < 10"),

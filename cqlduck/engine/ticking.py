@@ -31,6 +31,7 @@ from cqlduck.state.filling import LimitExceeded
 from cqlduck.state.input_buffer import Buffered, Place, Stay
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
+from cqlduck.state.probing import ProbeFailed
 from cqlduck.state.profile import INGEST
 from cqlduck.state.registered import EXPIRED, Input, Query
 from cqlduck.state.rehearsal import RehearsalFailed
@@ -42,7 +43,7 @@ from cqlduck.streamon.streamon import stored
 
 NO_FACTS = Facts()
 
-RETRIED = LimitExceeded, RefreshFailed, RehearsalFailed, TooManyInstants
+RETRIED = LimitExceeded, ProbeFailed, RefreshFailed, RehearsalFailed, TooManyInstants
 """With these a tick is undone, and runs once more with another choice."""
 
 NOTHING_BUFFERED: Mapping[str, Buffered] = MappingProxyType({})

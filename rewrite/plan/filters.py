@@ -36,6 +36,7 @@ from cqlduck.rewrite.plan.nodes import (
     Join,
     Plan,
     Project,
+    RowWindow,
     Sample,
     TimeWindow,
 )
@@ -145,7 +146,7 @@ def _met(node: Filter | Join, place: int) -> tuple[int, ...]:
     return tuple(
         other
         for other, plan in enumerate(node.inputs)
-        if other != place and meets_once(node, {place}, other) and is_stateless(matched(plan))
+        if other != place and meets_once(node, {place}, other) and is_readable(matched(plan))
     )
 
 
@@ -156,9 +157,12 @@ def matched(plan: Plan) -> Plan:
     return plan
 
 
-def is_stateless(plan: Plan) -> bool:
-    """Return whether a probe may read an input: what it has needs no state, and cannot raise."""
-    while isinstance(plan, (Filter, Project, Sample, TimeWindow)):
+def is_readable(plan: Plan) -> bool:
+    """Return whether a probe may read an input: what it has is stored, and it cannot raise.
+
+    A window in rows has a synopsis, which a delta meets before it is brought up to date.
+    """
+    while isinstance(plan, (Filter, Project, Sample, TimeWindow, RowWindow)):
         if isinstance(plan, Filter) and guards.may_raise(plan):
             return False
         if isinstance(plan, Project):

@@ -39,7 +39,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     unique,
 )
-from cqlduck.rewrite.plan.filters import Filters, filters, is_stateless, matched
+from cqlduck.rewrite.plan.filters import Filters, filters, is_readable, matched
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, join_graph
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site, is_order, order_name, order_of
 from cqlduck.rewrite.plan.partial import Link, keys_of
@@ -276,7 +276,7 @@ def _pipelines(writer: Writer, node: Join) -> Iterator[JoinPipeline]:
 def _tree(node: Join, pipe: pipelines.Pipeline, graph: JoinGraph) -> SpanningTree | None:
     """Return the paths from the input that changes; None if the pipeline cannot be profiled."""
     arm, *others = pipelines.arms(node)
-    if others or arm.guarded or not all(map(is_stateless, node.inputs)):
+    if others or arm.guarded or not all(map(is_readable, node.inputs)):
         return None
     return graph.tree(pipe.changed)
 

@@ -143,7 +143,7 @@ def probe(writer: Writer, about: Ordered) -> Probe:
     """Return what profiles filters, a pipeline, or the inputs of a join.
 
     Args:
-        writer: Has written the statements of ticks of several instants.
+        writer: Has written the statements of such ticks as are profiled.
         about: What is profiled, of which that is possible.
     """
     node = next(n for n in unique(writer.plan) if writer.number(n) == about.site.operator)

@@ -117,7 +117,9 @@ class Steps:
         """Of the forms with caches that have been written, these."""
         self.stored = dict(stored or {})
         self._make = make
-        self._probes: dict[Site, Probe | None] = {}
+        self._probes: dict[tuple[Site, bool], Probe | None] = {}
+        self.unprofiled: set[Site] = set()
+        """Where a probe has failed, so that no other one runs."""
 
     @functools.cached_property
     def plan(self) -> Plan:
@@ -167,18 +169,23 @@ class Steps:
         self.of(form)
         return self.caches[form]
 
-    def probe(self, about: Ordered) -> Probe | None:
+    def probe(self, about: Ordered, *, single: bool) -> Probe | None:
         """Return what profiles filters, a pipeline, or the inputs of a join.
 
         None if the plan cannot be made any more: statements that are stored run without it.
+
+        Args:
+            about: What is profiled.
+            single: Whether in a tick of one instant, whose temporary tables it reads.
         """
-        if about.site not in self._probes:
+        key = about.site, single
+        if key not in self._probes:
             try:
-                writer = writer_of(self.name, self.plan, self.clock, FIRST)
-                self._probes[about.site] = probe(writer, about)
+                writer = writer_of(self.name, self.plan, self.clock, Form(single, staged=True))
+                self._probes[key] = probe(writer, about)
             except Error:
-                self._probes[about.site] = None
-        return self._probes[about.site]
+                self._probes[key] = None
+        return self._probes[key]
 
     def unstored(self) -> list[Form]:
         """Return the forms that have been written and are to be stored, each statement once.
