@@ -158,7 +158,7 @@ def test_what_is_chosen_survives_a_restart(tmp_path: Path) -> None:
 
 
 def undone(con: cqlduck.Connection) -> None:
-    with con.engine.changing():
+    with con.engine.still(), con.engine.changing():
         con.engine.streamon.pin(STAGES, UNSTAGED)
         run(con, 3, 4)
         raise ZeroDivisionError
