@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import re
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
 from cqlduck.connection import Connection
-from cqlduck.errors import CatalogError, DropZoneError, Error
+from cqlduck.errors import TOLD, CatalogError, DropZoneError, Error
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.text.statements import (
     CreateQuery,
@@ -255,19 +257,42 @@ def follow(
         last = complete()
         before = batches(con)
         held = None
-        try:
-            con.follow(limit=STEP, slices=1)
-        except DropZoneError as error:
-            held = error
-            if error.message not in shown:
-                shown.add(error.message)
-                watcher.warn(error)
+        with _telling(watcher):
+            try:
+                con.follow(limit=STEP, slices=1)
+            except DropZoneError as error:
+                held = error
+                if error.message not in shown:
+                    shown.add(error.message)
+                    watcher.warn(error)
         watcher.update()
         if batches(con) == before and not con.engine.has_backfill():
             if last:
                 break
             stop.wait(poll)
     return held
+
+
+@contextlib.contextmanager
+def _telling(watcher: Watcher) -> Iterator[None]:
+    """Have a watcher told of what the block warns of, which is not logged besides."""
+    log = logging.getLogger("cqlduck")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuntimeWarning)
+        log.addFilter(_is_not_told)
+        try:
+            yield
+        finally:
+            log.removeFilter(_is_not_told)
+    for one in caught:
+        if issubclass(one.category, RuntimeWarning):
+            watcher.warn(Error(str(one.message)))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def _is_not_told(record: logging.LogRecord) -> bool:
+    return not getattr(record, TOLD, False)
 
 
 def batches(con: Connection) -> int:

@@ -28,7 +28,7 @@ from rich.text import Text
 
 from cqlduck.application import batches
 from cqlduck.connection import Connection
-from cqlduck.errors import Error
+from cqlduck.errors import Error, QueryError
 from cqlduck.state.connection import quoted
 from cqlduck.state.profile import BOOKKEEPING, Line, Profile
 from cqlduck.state.registered import FAILED, Query
@@ -65,6 +65,7 @@ class Display:
         self.out = out
         self.bars: Callable[[], list[tuple[str, int, int]]] = list
         self.note = ""
+        self.has_warned = False
         self._first = con.engine.elements_in
         self._spinner = Spinner("dots")
         self._begin = time.monotonic()
@@ -100,6 +101,7 @@ class Display:
 
     def warn(self, error: Error) -> None:
         """Show an error that does not end anything."""
+        self.has_warned = True
         self.out.print(Text(f"error: {error}", style="red"), soft_wrap=True)
 
     def update(self) -> None:
@@ -233,11 +235,18 @@ def print_answers(
         if query.promised is not None:
             out.print(Text(f"{query.name}: {query.state}", style="red"), soft_wrap=True)
             continue
+        try:
+            con.engine.refuse_failed(query)
+        except QueryError as error:
+            out.print(Text(f"{query.name}: {error.message}", style="red"), soft_wrap=True)
+            continue
         columns, rows = head(con, query, count)
         total = con.sql(f"SELECT count(*) FROM {quoted(query.name)}").fetchall()[0][0]
         words = "newest of " if query.kind == "stream" else "of "
         size = f"{len(rows)} {words}{total:,}" if len(rows) < total else f"{total:,}"
         title = f"{query.name} ({size} row{'' if size == '1' else 's'})"
+        if query.state != "active":
+            title += f", {query.state}"
         if with_elements:
             title += f", {elements(con, query.name):,} elements"
         out.print(Text(title, style="bold"), soft_wrap=True)

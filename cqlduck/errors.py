@@ -284,6 +284,10 @@ def how_to_install(extra: str) -> str:
     return f"pip install '.[{extra}]' in a checkout of cqlduck"
 
 
+TOLD = "told"
+"""What a record of the log is marked with if the caller is warned of the same."""
+
+
 def warn(message: str) -> None:
     """Warn of something that went on all the same, at the line that called this package."""
     frame, level = sys._getframe(1), 2

@@ -144,7 +144,7 @@ def _answer(writer: Writer, plan: Plan, catalog: Catalog) -> str | None:
 def _repeats(node: Plan) -> bool:
     """Return whether a node may have elements at every instant."""
     if isinstance(node, ToStream):
-        return node.kind == "rstream" and not properties(node.input).is_instantaneous
+        return node.kind == "rstream" and not properties(node.input).needs_now
     return isinstance(node, Recompute) and node.always
 
 

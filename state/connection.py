@@ -244,7 +244,11 @@ class Database(Runner):
             self._key = None
 
     def _attach(self, connection: duckdb.DuckDBPyConnection) -> None:
-        options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {FILE_ROW_GROUP_ROWS})"
+        options = (
+            # by its name DuckDB would take a file for data, and a database in memory for it
+            f" (TYPE duckdb, STORAGE_VERSION '{STORAGE_VERSION}', "
+            f"ROW_GROUP_SIZE {FILE_ROW_GROUP_ROWS})"
+        )
         text = f"ATTACH {literal(self.path)} AS {ALIAS}{'' if self.in_memory else options}"
         try:
             self.on(connection, text)

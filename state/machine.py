@@ -96,17 +96,17 @@ def of_the_machine(error: duckdb.Error, path: str) -> DatabaseError | None:
         file, why = writing["file"], writing["why"]
         hint = _SPILLS if "duckdb_temp" in file else written_hint(why)
         return DatabaseError(f"{file} cannot be written: {why or first_line(error)}", hint=hint)
-    opening = _OPENING.search(said)
-    if opening is not None and opening["file"].startswith(path):
-        file, why = opening["file"], opening["why"]
-        return DatabaseError(f"{file} cannot be opened: {why}", hint=written_hint(why))
-    reading = _READING.search(said)
+    opening, reading = _OPENING.search(said), _READING.search(said)
+    is_opened = opening is not None and opening["file"].startswith(path)
     is_own = reading is not None and reading["file"].startswith(path)
-    if is_own and os.path.isdir(path):
+    if (is_opened or is_own) and os.path.isdir(path):
         return DatabaseError(
             f"{path} is a folder, and no database",
             hint="pass the path of a file in it, as in app.duckdb",
         )
+    if opening is not None and is_opened:
+        file, why = opening["file"], opening["why"]
+        return DatabaseError(f"{file} cannot be opened: {why}", hint=written_hint(why))
     if is_own or _DAMAGED.search(said):
         return DatabaseError(
             f"the database {path} is damaged: {first_line(error)}",

@@ -2652,7 +2652,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/operators/to_stream.py",
         ("dstream has negative weights",
-         "named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "named(column(WEIGHT), WEIGHT)",
+         "less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)\n        gone",
+         "less = named(column(WEIGHT), WEIGHT)\n        gone",
          SEMANTICS + "relation_to_stream_at_every_instant"),
         ("dstream gives what is inserted",
          "self.node.columns, exp.LT)", "self.node.columns, exp.GT)",
@@ -2672,9 +2673,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "least(column(LEAVE), parameter(\"t1\"))",
          SEMANTICS + "relation_to_stream_at_every_instant"),
         ("rstream gives what changes and not what stands",
-         "writer.lives(inner) if properties(inner).is_instantaneous else writer.alive(inne"
-         "r)",
-         "writer.lives(inner)",
+         "return consolidate(self._at_each(self.writer.alive(inner)), columns)",
+         "return consolidate(self._at_each(self.writer.lives(inner)), columns)",
          SEMANTICS + "relation_to_stream_at_every_instant"),
     ),
     *_of(

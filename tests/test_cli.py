@@ -194,6 +194,33 @@ def test_query_that_fails_is_shown() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_what_reads_a_query_that_failed_is_shown_as_standing_still() -> None:
+    Path("app.cql").write_text(
+        APPLICATION + "CREATE CONTINUOUS QUERY fails AS SELECT k, (k - 7)::UTINYINT AS n FROM s;"
+        "CREATE CONTINUOUS QUERY above AS SELECT count(*) AS n FROM fails [RANGE UNBOUNDED]"
+    )
+    batch(0, 9, 5)
+    done = run()
+    assert 1 == done.exit_code
+    assert "above: the continuous query above stands still, because fails" in done.stdout
+    assert "above (" not in done.stdout
+    assert "RuntimeWarning" not in done.output
+    assert "counts (2 rows)" in done.stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_a_batch_that_is_passed_over_is_told_once() -> None:
+    batch(0, 1)
+    batch(1, 2)
+    late = {"k": pa.array([3], pa.int32()), "t": pa.array([START])}
+    assert BatchWriter("drop", "s", ts="t").write_batch(2, pa.table(late))
+    done = run()
+    assert 1 == done.exit_code
+    assert 1 == words(done.output).count("batch 2 of s is passed over: 1 of the rows")
+    assert 0 == run().exit_code
+
+
+@pytest.mark.usefixtures("here")
 def test_run_in_memory_without_drop_zone() -> None:
     Path("own.cql").write_text(
         "CREATE RELATION r (i INTEGER); CREATE CONTINUOUS QUERY q AS SELECT sum(i) AS n FROM r;"
@@ -370,6 +397,19 @@ def test_help_has_an_example(command: str) -> None:
 
 def test_version() -> None:
     assert f"cqlduck {cqlduck.__version__}\n" == call("--version").stdout
+
+
+def test_ctrl_c_before_commands_are_imported_ends_quietly() -> None:
+    code = (
+        "import sys, types; import cqlduck.cli as cli; assert 'duckdb' not in sys.modules\n"
+        "class Interrupted(types.ModuleType):\n"
+        "    def __getattr__(self, name):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.modules['cqlduck.cli.commands'] = Interrupted('commands')\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (130, "", "") == (done.returncode, done.stdout, done.stderr)
 
 
 def test_core_commands_import_no_spark() -> None:

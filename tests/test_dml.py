@@ -216,6 +216,19 @@ def test_conflicts_of_an_insert_go_by_the_primary_key(con: cqlduck.Connection) -
     assert [] == late(con)
 
 
+def test_a_key_with_a_null_is_no_conflict_and_an_error(con: cqlduck.Connection) -> None:
+    con.execute("CREATE RELATION r (k INTEGER, v VARCHAR, PRIMARY KEY (k))")
+    con.execute("INSERT INTO r VALUES (NULL, 'x') ON CONFLICT DO NOTHING")
+    con.advance(1)
+    with pytest.raises(cqlduck.DataError, match=r"under the primary key \(NULL\)") as caught:
+        con.execute("INSERT INTO r VALUES (NULL, 'y') ON CONFLICT (k) DO UPDATE SET v = excluded.v")
+    assert caught.value.hint
+    con.execute("UPDATE r SET v = 'z' WHERE k IS NULL")
+    con.advance(2)
+    assert [(None, "z")] == con.sql("FROM r").fetchall()
+    assert [] == late(con)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -187,7 +187,9 @@ def test_an_answer_is_kept_apart_from_ticks(
         assert [99, 28] == kept_until(con), "counted anew after opening"
 
 
-def test_who_listens_to_ticks_reads_answers_as_they_are_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_listens_to_ticks_reads_answers_as_they_are_after_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(answers, "TAIL", 3)
     seen: list[int] = []
     with cqlduck.connect() as con:

@@ -1057,6 +1057,52 @@ def test_rstream_on_wall_clock_time_needs_a_now_or_a_granularity() -> None:
     )
 
 
+NEEDS_NOW = [
+    "SELECT Rstream(DISTINCT a) FROM s [NOW]",
+    "SELECT Rstream(a, count(*) AS n, max(b) AS m) FROM s [NOW] GROUP BY a",
+    "SELECT Rstream(a, n) FROM (SELECT a, count(*) AS n FROM s [NOW] GROUP BY a) AS x WHERE n < 2",
+    "SELECT Rstream(a) FROM (SELECT a FROM s [NOW] UNION SELECT b FROM s [NOW]) AS x",
+    "SELECT Rstream(a) FROM (SELECT a FROM s [NOW] EXCEPT SELECT b FROM s [NOW]) AS x",
+    "SELECT Rstream(r.a) FROM r WHERE EXISTS (SELECT 1 FROM s [NOW] WHERE s.a = r.a)",
+    "SELECT Rstream(r.a, x.n) FROM r, (SELECT a, count(*) AS n FROM s [NOW] GROUP BY a) AS x "
+    "WHERE r.a = x.a",
+]
+
+
+@pytest.mark.parametrize("text", NEEDS_NOW)
+@pytest.mark.parametrize("cuts", [(), (3,), (1, 2, 3, 10**7, 10**12)])
+def test_rstream_of_what_needs_now_costs_what_comes(text: str, cuts: tuple[int, ...]) -> None:
+    """At each instant of integer time, and over weeks of microseconds in one tick."""
+    base = dt.datetime(2020, 1, 1)
+    elements = [(1, 2, 0), (1, 3, 0), (2, 1, 1), (1, 3, 2), (1, 1, 3), (2, 2, 3), (1, 1, 50)]
+    far = [(1, 1, 10**12), (1, 1, 10**12 + 1), (3, 1, 2 * 10**12)]
+    found = []
+    for is_wall in (False, True):
+
+        def when(instant: int, is_wall: bool = is_wall) -> object:
+            return base + dt.timedelta(microseconds=instant) if is_wall else instant
+
+        mine = [*elements, *far] if is_wall else elements
+        with cqlduck.connect() as con:
+            kind = "TIMESTAMP" if is_wall else "BIGINT"
+            con.execute(f"CREATE STREAM s (a INTEGER, b INTEGER, t {kind}) TIMESTAMP BY t; "
+                        "CREATE RELATION r (a INTEGER)")  # fmt: skip
+            con.append("r", [(1,), (1,), (2,)], at=when(0))
+            con.heartbeat("r", when(3 * 10**12))
+            con.execute(f"CREATE CONTINUOUS QUERY q AS {text}")
+            con.append("s", [(a, b, when(t)) for a, b, t in mine])
+            for cut in (*cuts, 3 * 10**12) if is_wall else (99,):
+                con.advance(when(cut))
+            assert len(cuts) + 1 >= con.sql("SELECT count(*) FROM cql.ticks").fetchall()[0][0]
+            rows = con.changes("q").fetchall()
+        if is_wall:
+            rows = [(*row[:-2], (row[-2] - base) // dt.timedelta(microseconds=1), row[-1])
+                    for row in rows]  # fmt: skip
+        found.append(sorted(row for row in rows if row[-2] < 99))
+    assert found[0] == found[1] != []
+    assert rows[-1][-2] >= 10**12
+
+
 @pytest.mark.parametrize(
     ("standing", "hint", "instead"),
     [

@@ -308,3 +308,11 @@ def test_wall_clock_time_and_what_does_not_adapt() -> None:
         assert ("big", None, "rows_out") == found[:3]
         assert "2026-01-01 12:00:01" == str(found[4])[:19]
         assert "depends on how time is cut" in con.explain("raw")
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE sysstream (a INTEGER)",
+                                  'CREATE OR REPLACE VIEW "SysStream" AS SELECT 1 AS a',
+                                  "CREATE STREAM SYSSTREAM (a INTEGER)"])  # fmt: skip
+def test_its_name_is_reserved(con: cqlduck.Connection, text: str) -> None:
+    with pytest.raises(cqlduck.CatalogError, match="SysStream is a reserved name"):
+        con.execute(text)

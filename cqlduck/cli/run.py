@@ -85,7 +85,7 @@ def run(
         if counted is not None:
             display.print_profile(counted, out)
         failed = any(map(has_failed, con.engine.catalogue.queries.values()))
-    return stop.code or int(failed or held is not None)
+    return stop.code or int(failed or held is not None or shown.has_warned)
 
 
 def _following(drop_zone: Path | None) -> str:

@@ -21,7 +21,7 @@ from cqlduck.engine.deferral import Deferral
 from cqlduck.engine.in_force import SettingsInForce
 from cqlduck.engine.shareable import Shareable
 from cqlduck.engine.system import SystemStream
-from cqlduck.errors import CatalogError, DatabaseError, Error
+from cqlduck.errors import TOLD, CatalogError, DatabaseError, Error
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
@@ -418,6 +418,11 @@ class Core:
             error = failures.refusal(self.catalogue, query)
             if error is not None:
                 raise error
+
+    def tell(self, error: Error) -> None:
+        """Have the caller told of something that went on all the same, and the log."""
+        log.warning("%s", error.message, extra={TOLD: True})
+        self.failed.append(error)
 
     def new_failures(self) -> list[Error]:
         """Return what is to be told of failed queries and ticks since this was asked last."""

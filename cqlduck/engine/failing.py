@@ -14,7 +14,6 @@ from typing import TypeVar
 import duckdb
 
 from cqlduck import failures
-from cqlduck.engine.core import log
 from cqlduck.engine.ticking import RETRIED, Ticking, of_the_query
 from cqlduck.errors import first_line
 from cqlduck.rewrite.text.time import Instant
@@ -124,9 +123,7 @@ class Failing(Ticking):
                     catalog_rows.move(self.database, failing)
                     answers.create_member(self.database, self.clock, failing)
         for failed in map(self.query, failing_too):
-            told = failures.told(self.catalogue, failed, failed)
-            log.warning("%s", told.message)
-            self.failed.append(told)
+            self.tell(failures.told(self.catalogue, failed, failed))
 
     def _computed_by(self, name: str) -> list[Query]:
         """Return a query that has a plan, and the active members if it is a family."""

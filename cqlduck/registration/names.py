@@ -25,11 +25,7 @@ def is_registered(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
     Raises:
         CatalogError: The name is that of something else.
     """
-    if bare(name).lower() == SYSTEM.lower():
-        raise CatalogError(
-            f"{SYSTEM} is a reserved name: of the stream of what operators did",
-            hint="choose another name",
-        )
+    refuse_reserved(bare(name))
     if kind != "data frame" and engine.database.frames.find(name) is not None:
         raise CatalogError(
             f"{name} is a data frame that is registered",
@@ -93,4 +89,17 @@ def refuse_if_read(engine: Engine, thing: Input | Query) -> None:
         raise CatalogError(
             f"{thing.name} is read by {', '.join(q.name for q in named)}",
             hint="drop these queries first, or all together with CASCADE at the end",
+        )
+
+
+def refuse_reserved(name: str) -> None:
+    """Refuse a name that stands for something in every database.
+
+    Raises:
+        CatalogError: It does.
+    """
+    if name.lower() == SYSTEM.lower():
+        raise CatalogError(
+            f"{SYSTEM} is a reserved name: of the stream of what operators did",
+            hint="choose another name",
         )

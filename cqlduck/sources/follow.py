@@ -73,6 +73,7 @@ def accept_batches(
     """
     taken, run = 0, 0
     held: dict[str, _Unreadable] = {}
+    passed_over: list[Error] = []
     apart: set[str] = set()
     singly: set[str] = set()
     # between two ticks other threads may make inputs
@@ -84,7 +85,10 @@ def accept_batches(
                 plan = _plan(engine, root, ahead, left, held, singly)
             try:
                 if plan:
-                    engine.step(partial(_take_all, engine, plan, apart, ahead))
+                    passed_over.clear()
+                    engine.step(partial(_take_all, engine, plan, apart, ahead, passed_over))
+                    for error in passed_over:
+                        engine.tell(error)
                 else:
                     has_more = engine.go_on(1 if run != slices else 0)
                     _note_waiting(engine, root, held)
@@ -101,6 +105,7 @@ def accept_batches(
                     continue
                 if not quarantine.of_wrong(engine, mine, wrong):
                     raise
+                engine.tell(quarantine.told(engine.input(wrong.relation), mine, wrong.message))
                 passed = engine.input(wrong.relation).next_batch
                 plan = [(wrong.relation, batch) for batch in mine if batch.number < passed]
             else:
@@ -172,8 +177,23 @@ def _batches(root: Path, source: str, number: int, ahead: Ahead) -> Iterator[Bat
     yield from batches(dropzone.inside(root, source), number)
 
 
-def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ahead: Ahead) -> None:
-    """Take the batches of a plan, those of an input together where that can be."""
+def _take_all(
+    engine: Engine,
+    plan: list[tuple[str, Batch]],
+    apart: set[str],
+    ahead: Ahead,
+    passed_over: list[Error],
+) -> None:
+    """Take the batches of a plan, those of an input together where that can be.
+
+    Args:
+        engine: The engine.
+        plan: The inputs, and a batch of each.
+        apart: The inputs whose batches are read one by one.
+        ahead: What has been read of them.
+        passed_over: Gets what is to be told of batches that are quarantined.
+    """
+    passed_over.clear()
     if sum(batch.manifest.rows for _, batch in plan) > MEDIUM_TICK_ELEMENTS:
         engine.database.threads.all()
     by_input = [
@@ -190,7 +210,7 @@ def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ah
             continue
         for batch in mine:
             try:
-                _take(engine, thing, batch, ahead)
+                _take(engine, thing, batch, ahead, passed_over)
             except DropZoneError as error:
                 raise _Unreadable(thing.name, batch.number, error) from error
     for thing, mine in by_input:
@@ -201,7 +221,9 @@ def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ah
             ahead.begin(mine[0].folder.parent, mine[0].number + 1, prepare)
 
 
-def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
+def _take(
+    engine: Engine, thing: Input, batch: Batch, ahead: Ahead, passed_over: list[Error]
+) -> None:
     """Take one batch, or quarantine it if it is late."""
     first = thing.next_seq
     try:
@@ -210,6 +232,7 @@ def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
         _promise(engine, thing, batch)
     except LateError as error:
         quarantine.pass_over(engine, thing, batch, error.message)
+        passed_over.append(quarantine.told(thing, [batch], error.message))
         return
     except DataError as error:
         raise misfits.told(engine.clock, thing, batch, error) from error

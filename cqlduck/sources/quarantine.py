@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqlduck.engine import Engine
+from cqlduck.errors import DropZoneError
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import batches
 from cqlduck.state.registered import Input
@@ -23,6 +24,16 @@ def pass_over(engine: Engine, thing: Input, batch: Batch, reason: str) -> None:
     thing.next_batch = batch.number + 1
     thing.waiting_for = None
     batches.quarantine(engine.database, thing, batch.number, batch.manifest.rows, reason)
+
+
+def told(thing: Input, passed: Sequence[Batch], reason: str) -> DropZoneError:
+    """Return what is to be told of batches that were passed over; of none, of those before."""
+    numbers = ", ".join(str(batch.number) for batch in passed)
+    which = f"batch {numbers}" if passed else "a batch that had been taken"
+    return DropZoneError(
+        f"{which} of {thing.name} is passed over: {reason}",
+        hint="cql.batches lists it, and its files are where they were",
+    )
 
 
 def note_open(engine: Engine, thing: Input, batch: Batch, first: int) -> None:

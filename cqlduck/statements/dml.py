@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cqlduck.engine import Engine
-from cqlduck.errors import CatalogError, NotSupportedError
+from cqlduck.errors import CatalogError, DataError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.reads import has_on_conflict, tables_read
 from cqlduck.rewrite.text.statements import Dml
@@ -36,6 +36,7 @@ def run(
 
     Raises:
         CatalogError: The target is a continuous query.
+        DataError: ON CONFLICT, and a key that is there already has a NULL.
         NotSupportedError: UPDATE or DELETE on a stream, RETURNING, or ON CONFLICT without a key.
     """
     conflicts = statement.kind == "INSERT" and has_on_conflict(statement.tokens)
@@ -70,7 +71,25 @@ def run(
             difference.fill(database, name)
         database.execute(text, parameters)
         difference.write_after(database, listed, name)
+        if conflicts:
+            _refuse_null_key(engine, thing)
     return _accept(engine, thing, whole)
+
+
+def _refuse_null_key(engine: Engine, thing: Input) -> None:
+    """Refuse a second row under a key, which DuckDB takes for no conflict if there is a NULL in it.
+
+    Raises:
+        DataError: There is one.
+    """
+    key = difference.twice_under_key(engine.database, thing)
+    if key is not None:
+        shown = ", ".join("NULL" if value is None else repr(value) for value in key)
+        raise DataError(
+            f"there is a row of {thing.name} under the primary key ({shown}), and ON CONFLICT "
+            "finds no key with a NULL in it",
+            hint="UPDATE it, or upsert it by the drop zone",
+        )
 
 
 def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:

@@ -14,6 +14,7 @@ import duckdb
 from sqlglot.tokens import Token
 
 from cqlduck.errors import CatalogError, Error, NotSupportedError, ParseError
+from cqlduck.registration.names import refuse_reserved
 from cqlduck.rewrite.text.script import parse_script
 from cqlduck.rewrite.text.statements import Dml, Sql
 from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
@@ -218,11 +219,13 @@ def refuse_change(
 
     Raises:
         CatalogError: It changes the view of a stream, relation or query, or makes a table or view
-            that has the name of a registered data frame.
+            that has the name of a registered data frame, or a reserved one.
         NotSupportedError: It changes what statements of ticks would mean.
     """
     refuse_views(catalogue, text)
     made = _MADE.match(text)
+    if made is not None:
+        refuse_reserved(made["name"].strip('"'))
     if made is not None and database.frames.find(made["name"].strip('"')) is not None:
         name = made["name"].strip('"')
         raise CatalogError(

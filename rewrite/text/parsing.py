@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -24,6 +25,14 @@ _STATEMENTS = ({*DuckDB.parser_class.STATEMENT_PARSERS} | DuckDB.tokenizer_class
 """The tokens with which statements begin that are no query. Sqlglot warns of some in the log."""
 
 
+_BEFORE_ITEMS = {
+    *(TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT, TokenType.FROM, TokenType.WHERE),
+    *(TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.HAVING),
+    *(TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE),
+}
+"""Behind these an item of a list begins."""
+
+
 def parse_sql(text: str) -> exp.Query:
     """Read a query of DuckDB's own, without windows.
 
@@ -42,12 +51,29 @@ def parse_expression(text: str) -> exp.Expr:
     return expression_of(text, tokenize(text))
 
 
+def _refuse_empty_items(text: str, tokens: list[Token]) -> None:
+    """Refuse a comma with nothing before it, which sqlglot passes over and DuckDB does not.
+
+    Raises:
+        ParseError: There is one.
+    """
+    for before, token in pairwise(tokens):
+        if token.token_type == TokenType.COMMA and before.token_type in _BEFORE_ITEMS:
+            raise ParseError(
+                "there is nothing before the comma",
+                hint="leave it out",
+                text=text,
+                offset=token.start,
+            )
+
+
 def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
     """Return the query of a list of tokens; the text gives errors their place."""
     if not tokens:
         raise ParseError("the query is empty", text=text, offset=0)
     if tokens[0].token_type in _STATEMENTS:
         raise _no_query(text, tokens[0])
+    _refuse_empty_items(text, tokens)
     written = expressions.read(text, tokens, MARK)
     tokens = written.tokens
     try:

@@ -97,7 +97,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
                 break
             reader.accept("PRECEDING")
     reader.accept("PRECEDING")
-    if reader.accept("SLIDE"):
+    if "hop" not in parts and reader.accept("SLIDE"):
         if not slides:
             reader.fail("SLIDE needs a range or a number of rows before it")
         if "rows" in parts and "range" not in parts:

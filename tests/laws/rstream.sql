@@ -61,3 +61,42 @@ FROM (
   FROM lives_l
 ) AS elements GROUP BY k, v, _ts
 HAVING SUM(_weight) <> 0;
+
+-- law: where each tuple needs a [NOW], lifetimes end where others of negative weight begin
+-- operator: Rstream
+-- node: ToStream(l, "rstream")
+-- means: rstream SELECT * FROM {l}
+-- l(k INTEGER, v INTEGER) needs_now:
+--   0..1: 2(1, 1) (1, NULL)
+--   1..3: (1, 1)
+--   2: (NULL, 1)
+--   3: -(NULL, 1) 2(2, 2)
+--   4: 2(1, 1) -(2, 2) (3, 3) -(3, 3)
+--   5: -(1, 1) -(2, 2)
+--   6: -(1, 1) (1, NULL)
+--   7: -(1, NULL)
+--   8: (2, 2)
+-- ticks: 1, 2, 5, 8
+-- gives:
+--   0: 2(1, 1) (1, NULL)
+--   1: (1, 1)
+--   2: (1, 1) (NULL, 1)
+--   3: 2(2, 2)
+--   4: 2(1, 1) (2, 2)
+--   5: (1, 1)
+--   6: (1, NULL)
+--   8: (2, 2)
+----
+-- elements
+SELECT
+  k, v, UNNEST(RANGE(GREATEST(_cql_enter, $t0 + 1), LEAST(_cql_leave, $t1 + 1))) AS _ts, _weight
+FROM (
+  SELECT k, v, _ts AS _cql_enter, LEAD(_ts) OVER (PARTITION BY k, v ORDER BY _ts) AS _cql_leave,
+    CAST(SUM(_weight) OVER (PARTITION BY k, v ORDER BY _ts) AS BIGINT) AS _weight
+  FROM (
+    WITH alive AS (SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l)
+    SELECT k, v, _cql_enter AS _ts, _weight FROM alive
+    UNION ALL
+    SELECT k, v, _cql_leave AS _ts, -_weight AS _weight FROM alive
+  ) AS changes
+) AS cut WHERE _weight <> 0;
