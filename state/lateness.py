@@ -168,8 +168,10 @@ def _refusal(database: Database, clock: Clock, thing: Input, last: Instant | Non
         if fault == "late":
             why = f"the heartbeat is at {shown_instant(clock, edge)}, "
             why += _mover(database, clock, thing, first, edge)
-            hints.append("send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP, KEEP or "
-                         "AMEND")  # fmt: skip
+            declared = (
+                "send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP, KEEP or AMEND"
+            )
+            hints.append(declared if thing.kind == "stream" else "send rows in order")
         else:
             why = f"AHEAD AT MOST {thing.ahead_text} allows {shown_instant(clock, last)}"
             hints.append(f"correct them; over a true gap heartbeat('{thing.name}', …) leads")

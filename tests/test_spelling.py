@@ -281,3 +281,50 @@ def test_no_semicolon_is_told_to_be_missing(text: str) -> None:
     with cqlduck.connect() as con, pytest.raises(cqlduck.Error) as error:
         con.execute(text)
     assert "may be missing" not in str(error.value)
+
+
+IN_QUERIES = "CREATE CONTINUOUS QUERY name AS SELECT"
+QUERY = "CREATE CONTINUOUS QUERY q AS"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("SELECT k FROM s [RANGE 5]", IN_QUERIES),
+        ("SELECT k FROM orders [RANGE 5]", IN_QUERIES),
+        ("EXPLAIN SELECT k FROM s [ROWS 5]", IN_QUERIES),
+        ("SELECT Istream(k) FROM s", IN_QUERIES),
+        (f"{QUERY} SELECT k FROM s RANGE 5", "s [RANGE 5]"),
+        (f"{QUERY} SELECT k FROM s (RANGE 5 SECONDS)", "s [RANGE 5]"),
+        (f"SELECT 1; {QUERY} SELECT k FROM s ROWS 5", "s [RANGE 5]"),
+        ("CREATE QUERY q AS SELECT k FROM s", "CONTINUOUS QUERY"),
+        ("DROP QUERY q", "CONTINUOUS QUERY"),
+        ("ALTER QUERY q DEACTIVATE", "CONTINUOUS QUERY"),
+        ("DESCRIBE CONTINUOUS QUERY q", "EXPLAIN CONTINUOUS QUERY"),
+        ("PAUSE CONTINUOUS QUERY q", "DEACTIVATE"),
+        ("RESUME CONTINUOUS QUERY q", "name ACTIVATE"),
+        (f"{QUERY} SELECT k FROM s EMIT CHANGES", "leave it out"),
+        (f"{QUERY} ISTREAM SELECT k FROM s", "Istream(a, b)"),
+        ("CREATE CONTINUOUS QUERY AS SELECT k FROM s", "CREATE CONTINUOUS QUERY name"),
+        ("CREATE RELATION a FROM 'a.csv'", "read_csv"),
+        (f"{QUERY} SELECT k FROM s []", "windows begin with RANGE"),
+        ("MERGE INTO r USING s ON true WHEN MATCHED THEN DELETE", "ON CONFLICT DO UPDATE"),
+    ],
+)
+def test_habits_of_other_systems_are_named(text: str, hint: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE STREAM orders (k INTEGER); "
+                    "CREATE RELATION r (k INTEGER PRIMARY KEY)")  # fmt: skip
+        with pytest.raises(cqlduck.Error) as caught:
+            con.execute(text)
+        assert hint in (caught.value.hint or "")
+        assert caught.value.offset is not None
+
+
+def test_a_late_row_of_a_relation_is_not_told_of_clauses_that_it_has_not() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER)")
+        con.heartbeat("r", 10)
+        with pytest.raises(cqlduck.LateError) as caught:
+            con.append("r", [(1,)], at=3)
+        assert (caught.value.hint or "").startswith("send rows in order; nothing")

@@ -317,7 +317,7 @@ class Core:
             if bare(name).lower() in self.catalogue.queries:
                 raise CatalogError(
                     f"{name} is a continuous query, which makes its own elements",
-                    hint="append to a stream or relation",
+                    hint="name a stream or relation that it reads",
                 )
             known = [i.name for i in self.catalogue.inputs.values()]
             raise CatalogError(

@@ -256,7 +256,9 @@ def refuse_views(catalogue: Catalogue, text: str) -> None:
         )
     if name in catalogue.inputs:
         kind = catalogue.inputs[name].kind.upper()
-        changes = "" if kind == "STREAM" else ", UPDATE or DELETE"
+        changes = ""
+        if kind == "RELATION":
+            changes = " [ON CONFLICT DO UPDATE …], UPDATE or DELETE"
         how = f"change it with INSERT INTO {found['name']}{changes}"
     elif name in catalogue.queries:
         kind = "CONTINUOUS QUERY"

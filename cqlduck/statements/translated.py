@@ -20,6 +20,7 @@ from cqlduck.errors import (
     ParseError,
     raised_by_function,
 )
+from cqlduck.rewrite.text.habits import habit
 from cqlduck.rewrite.text.inputs import BEFORE_ITEM
 from cqlduck.rewrite.text.script import with_semicolon
 from cqlduck.rewrite.text.spelling import misspelt, said_by_duckdb, suggestion
@@ -36,7 +37,7 @@ from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.settings import AT_ANY_TIME, Settings
 from cqlduck.state import machine
 
-_NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
+_NAMED = re.compile(r"(?:name|column|function(?! with)) \"?([\w.]+)", re.IGNORECASE)
 _LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
 _SETTING = re.compile(r'unrecognized configuration parameter "([^"]+)"')
 _MEANT = re.compile(r'Did you mean:? "?(\w+)"?\??$')
@@ -70,8 +71,9 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
             f"a database in a file, which DuckDB 1.5 can open, has no {kind} columns",
             hint=machine.NAME_FIELDS,
         ).at(text, place)
+    instead = habit(text, place)
     slip = misspelt(tokenize(text), place) if "syntax error" in first else None
-    if slip is not None:
+    if slip is not None and instead is None:
         word, meant = slip
         return ParseError(f"{word.text} cannot stand here", hint=f"did you mean {meant}?").at(
             text, word.start
@@ -79,7 +81,8 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     family = BindError if isinstance(error, duckdb.BinderException) else ParseError
     return family(
         said_by_duckdb(first),
-        hint=" ".join(rest.split())
+        hint=instead
+        or " ".join(rest.split())
         or (_OF_FILES if isinstance(error, duckdb.IOException) else None),
         text=text,
         offset=min(place, max(len(text) - 1, 0)),

@@ -19,6 +19,8 @@ def create_query(reader: Reader, or_replace: bool) -> CreateQuery:
             hint="OR REPLACE replaces the query, IF NOT EXISTS leaves it unchanged",
         ).at(reader.text, place)
     at = reader.offset
+    if reader.next_is("AS", "WITH"):
+        reader.fail("the name of the query is missing", "CREATE CONTINUOUS QUERY name AS SELECT …")
     name = reader.object_name()
     options: tuple[tuple[str, str], ...] = ()
     if reader.accept("WITH"):

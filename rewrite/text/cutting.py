@@ -295,7 +295,7 @@ def _refuse_bracket(scan: Scan, opening: int) -> None:
     word = inside[0].text if inside else ""
     found = spelling.meant(word, WINDOW_WORDS)
     raise ParseError(
-        f"{word or 'nothing'} begins no window",
+        "the window is empty" if word in ("", "]") else f"{word} begins no window",
         hint=f"did you mean {found}?" if found else f"windows begin with {', '.join(WINDOW_WORDS)}",
         text=scan.text,
         offset=(inside[0] if inside else scan.tokens[opening]).start,

@@ -97,7 +97,12 @@ def create_relation(reader: Reader) -> CreateRelation:
                 RELATION_CLAUSES,
             )
     if query is None and (bare or moment is not None):
-        reader.fail("FROM with a table or a query is missing", "as in: FROM (SELECT …)")
+        hint = "as in: FROM (SELECT …)"
+        if source is not None:
+            hint = (
+                "a text is a folder of the drop zone, behind columns; of a file: FROM read_csv('…')"
+            )
+        reader.fail("FROM with a table or a query is missing", hint)
     known = {column.lower(): column for column, _ in columns}
     for part in key or ():
         if part.lower() not in known and not bare:

@@ -15,6 +15,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import ParseError
 from cqlduck.rewrite.text import expressions, spelling
+from cqlduck.rewrite.text.habits import habit
 from cqlduck.rewrite.text.parsed import MARK, place_of, unwrapped, words_of
 from cqlduck.rewrite.text.pivots import stand_on_joins
 from cqlduck.rewrite.text.reading import restore
@@ -138,8 +139,10 @@ def _unreadable(text: str, tokens: Sequence[Token], error: SqlglotParseError) ->
             text=text,
             offset=options.start(),
         )
+    written = text[wrong.start : wrong.end + 1]
+    instead = habit(text, wrong.start)
     meant = spelling.misspelt(tokenize(text), wrong.start)
-    if meant is not None:
+    if meant is not None and instead is None:
         token, keyword = meant
         return ParseError(
             f"{token.text} cannot stand here",
@@ -147,10 +150,10 @@ def _unreadable(text: str, tokens: Sequence[Token], error: SqlglotParseError) ->
             text=text,
             offset=token.start,
         )
-    written = text[wrong.start : wrong.end + 1]
     ends = wrong is tokens[-1] and "Expect" in str(first.get("description"))
     return ParseError(
         f"something is missing after {written}" if ends else f"{written} cannot stand here",
+        hint=instead,
         text=text,
         offset=wrong.start,
     )
