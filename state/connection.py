@@ -110,7 +110,8 @@ def unopened(error: duckdb.Error, path: str) -> DatabaseError:
     if is_locked(said):
         return DatabaseError(
             f"the database {path} is in use by another process",
-            hint="stop that process, or have it write a snapshot and look at that",
+            hint="stop that process, or have it write a snapshot and look at that: by "
+            "Connection.snapshot(), or cqlduck run --follow --snapshot FILE",
         )
     return DatabaseError(what, hint="is it a DuckDB file, and may you write it?")
 

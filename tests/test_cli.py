@@ -221,6 +221,19 @@ def test_a_batch_that_is_passed_over_is_told_once() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_a_folder_without_batches_is_told() -> None:
+    assert f"s: there is no folder {Path('drop') / 's'}" in words(run().output)
+    Path("drop/s").mkdir()
+    assert "s: " not in run().output
+    Path("drop/s/data.csv").write_text("k,t\n")
+    Path("drop/s/_spark_metadata").mkdir()
+    said = words(run().output)
+    assert "has no folder batch=0000000000, but data.csv; a batch has a number" in said
+    batch(0, 1)
+    assert "data.csv" not in run().output
+
+
+@pytest.mark.usefixtures("here")
 def test_run_in_memory_without_drop_zone() -> None:
     Path("own.cql").write_text(
         "CREATE RELATION r (i INTEGER); CREATE CONTINUOUS QUERY q AS SELECT sum(i) AS n FROM r;"
@@ -572,6 +585,37 @@ def test_signal_closes_the_database(
     assert "counts (2 rows)" in out
     assert not Path("app.duckdb.wal").exists()
     assert [(1, 2), (2, 1)] == counts()
+
+
+def test_others_read_a_copy_while_it_runs(here: Path) -> None:
+    batch(0, 1)
+    command = [*CQLDUCK, *FOLLOW, "--snapshot", "copy.duckdb", "--every", "0.1"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def read() -> list[tuple[int, int]]:
+        if not Path("copy.duckdb").exists():
+            return []
+        with duckdb.connect("copy.duckdb", read_only=True) as con:
+            return con.execute("FROM counts ORDER BY k").fetchall()
+
+    try:
+        until(lambda: read() == [(1, 1)])
+        batch(1, 1, 2)
+        until(lambda: read() == [(1, 2), (2, 1)])
+        written = Path("copy.duckdb").stat().st_mtime_ns
+        time.sleep(0.5)
+        assert written == Path("copy.duckdb").stat().st_mtime_ns, "nothing has changed"
+        # what is in the way is told, and the application goes on
+        Path("copy.duckdb").unlink()
+        Path("copy.duckdb").mkdir()
+        batch(2, 3)
+        time.sleep(1)
+    finally:
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=30)
+    assert (130, "") == (child.returncode, error.replace(application.STOPPING, ""))
+    assert "copy.duckdb is a folder" in words(out)
+    assert [(1, 2), (2, 1), (3, 1)] == counts()
 
 
 def test_database_in_use(following: subprocess.Popen[str]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from cqlduck import application as applications
 from cqlduck import display
 from cqlduck.cli.options import DropZone, Setting, chosen, refuse_without_zone, warn_of_reads
-from cqlduck.connection import connect
+from cqlduck.connection import Connection, connect
 from cqlduck.errors import Error
 from cqlduck.failures import has_failed
 
@@ -29,6 +32,13 @@ def run(
     poll: Annotated[
         float, typer.Option(min=0.01, help="With --follow: seconds between two polls.")
     ] = 1.0,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(help="Write a copy of the database there, which other processes may read."),
+    ] = None,
+    every: Annotated[
+        float, typer.Option(min=0.01, help="With --snapshot: seconds between two copies.")
+    ] = 10.0,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print of each answer.")] = 5,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print at the end where the time of ticks went.")
@@ -55,6 +65,7 @@ def run(
     ```
     cqlduck run app.cql --database app.duckdb --drop-zone drop
     cqlduck run app.cql -d app.duckdb -z drop --follow
+    cqlduck run app.cql -d app.duckdb -z drop --follow --snapshot copy.duckdb --every 60
     cqlduck run app.cql -d app.duckdb -z drop --set history='7 days'
     ```
     """
@@ -80,12 +91,79 @@ def run(
         counting = con.profile() if profile else contextlib.nullcontext()
         with counting as counted, display.Display(con, out) as shown:
             shown.note = _following(con.drop_zone) if follow else ""
-            held = applications.follow(con, shown, stop, poll=poll, complete=lambda: not follow)
+            watcher = shown if snapshot is None else Copies(con, shown, snapshot, every)
+            held = applications.follow(con, watcher, stop, poll=poll, complete=lambda: not follow)
+            if isinstance(watcher, Copies):
+                watcher.write()
+        for line in _empty_folders(con):
+            out.print(Text(line, style="yellow"), soft_wrap=True)
         display.print_answers(con, out, rows)
         if counted is not None:
             display.print_profile(counted, out)
         failed = any(map(has_failed, con.engine.catalogue.queries.values()))
     return stop.code or int(failed or held is not None or shown.has_warned)
+
+
+class Copies:
+    """Writes a copy of the database now and then, if ticks have run since the last one.
+
+    Args:
+        con: The connection.
+        shown: Who is told, too.
+        target: Where the copy is.
+        every: How many seconds lie between two.
+    """
+
+    def __init__(
+        self, con: Connection, shown: applications.Watcher, target: Path, every: float
+    ) -> None:
+        """Begin without any."""
+        self._con, self._shown = con, shown
+        self._target, self._every = target, every
+        self._ticks: int | None = None
+        self._next = 0.0
+
+    def update(self) -> None:
+        """Look at how it is now, and write a copy if it is time for one."""
+        self._shown.update()
+        if time.monotonic() >= self._next:
+            self.write()
+
+    def warn(self, error: Error) -> None:
+        """Hear of an error that does not end anything."""
+        self._shown.warn(error)
+
+    def write(self) -> None:
+        """Write a copy unless the last one has all; what is in the way is told, and tried again."""
+        ticks = self._con.engine.ticks
+        if ticks != self._ticks:
+            try:
+                self._con.snapshot(self._target)
+                self._ticks = ticks
+            except Error as error:
+                self._shown.warn(error)
+        self._next = time.monotonic() + self._every
+
+
+def _empty_folders(con: Connection) -> Iterator[str]:
+    """Yield what is to be said of folders from which no batch has come, and that are none of ours.
+
+    A folder may be misspelt, or hold files that nobody has put into batches.
+    """
+    for thing in con.engine.catalogue.inputs.values():
+        if thing.source is None or thing.next_batch or con.drop_zone is None:
+            continue
+        folder = con.drop_zone / thing.source
+        if not folder.is_dir():
+            yield f"{thing.name}: there is no folder {folder}"
+            continue
+        names = [entry.name for entry in folder.iterdir() if not entry.name.startswith((".", "_"))]
+        if names and not any(name.startswith("batch=") for name in names):
+            yield (
+                f"{thing.name}: {folder} has no folder batch=0000000000, but "
+                f"{', '.join(sorted(names)[:3])}{', …' if len(names) > 3 else ''}; a batch has a "
+                "number and a manifest, as docs/drop-zone.md says and BatchWriter writes"
+            )
 
 
 def _following(drop_zone: Path | None) -> str:

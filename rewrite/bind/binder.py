@@ -27,6 +27,8 @@ from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
+_ALL = "all of it is recomputed, by the setting recompute or the point answer"
+
 
 class Binder(Context):
     """Binds one query; `sources` collects what it reads."""
@@ -76,7 +78,7 @@ class Binder(Context):
         if isinstance(tree, exp.SetOperation):
             try:
                 if self.catalog.recompute == "always" and not isinstance(tree, exp.Union):
-                    raise NotIncremental("the setting recompute is always")
+                    raise NotIncremental(_ALL)
                 return combined(self, tree, ctes)
             except NotIncremental as reason:
                 return self._recomputed(tree, ctes, reason)
@@ -99,7 +101,7 @@ class Binder(Context):
         """Return the plan of a PIVOT or UNPIVOT that is a query in FROM."""
         try:
             if self.catalog.recompute == "always":
-                raise NotIncremental("the setting recompute is always")
+                raise NotIncremental(_ALL)
             source = item_alone(self, tree.this, Scope(volatile=self.catalog.volatile), ctes)
             item = pivoted(self.catalog, source, tree, "pivot")
         except NotIncremental as reason:
@@ -112,7 +114,7 @@ class Binder(Context):
         operator = remove_operator(tree)
         try:
             if self.catalog.recompute == "always":
-                raise NotIncremental("the setting recompute is always")
+                raise NotIncremental(_ALL)
             plan = incremental(self, tree.copy(), ctes)
         except NothingRead:
             plan = self._recomputed(
