@@ -16,6 +16,7 @@ from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.streamon import resting
 from cqlduck.streamon.resting import EACH, RESTS_AFTER, WAKING, Resting
 from cqlduck.streamon.streamon import ChosenOptions
+from cqlduck.streamon.trials import SETTLED_TRIALS, TRIALS, OptionTrials, Trials
 
 QUERY, SIZE = "q", "one instant, 8 to 31 elements"
 FORM, OTHER = Form(single=True), Form(single=True, staged=True)
@@ -184,11 +185,43 @@ def test_a_tick_that_rests_runs_what_stands(ticks: Ticks) -> None:
         assert not one.wants_steps
 
 
-def test_what_is_pinned_runs_in_the_next_tick(ticks: Ticks) -> None:
-    ticks.con.execute(
-        "CREATE CONTINUOUS QUERY q AS SELECT a.k, b.v FROM s [RANGE 5] a, s [RANGE 2] b "
-        "WHERE a.v = b.v"
-    )
+JOIN = "SELECT a.k, b.v FROM s [RANGE 5] a, s [RANGE 2] b WHERE a.v = b.v"
+
+
+@pytest.mark.parametrize("are_settled", [True, False])
+def test_nothing_rests_while_trials_have_more_to_say(
+    ticks: Ticks, monkeypatch: pytest.MonkeyPatch, are_settled: bool
+) -> None:
+    monkeypatch.setattr(Trials, "are_settled", are_settled)
+    ticks.con.execute(f"CREATE CONTINUOUS QUERY q AS {JOIN}")
+    ticks.con.pin("answer", "incremental", "q")
+    assert are_settled == any(ticks.run(60))
+
+
+@pytest.mark.parametrize(
+    ("q", "doubt", "trials", "is_settled"),
+    [
+        (0.5, 0.1, TRIALS, True),
+        (0.0, 0.1, TRIALS, False),
+        (0.0, 0.1, SETTLED_TRIALS, True),
+        (-0.2, 0.3, SETTLED_TRIALS, False),
+        (-0.2, 0.1, SETTLED_TRIALS, False),
+    ],
+)
+def test_when_trials_have_said_what_they_can(
+    q: float, doubt: float, trials: int, is_settled: bool
+) -> None:
+    """If the option is slower, or was tried often and does not seem to save much."""
+    found = OptionTrials(q=q, doubt=doubt)
+    found.ratios.extend([(q,)] * trials)
+    assert is_settled == found.is_settled
+
+
+def test_what_is_pinned_runs_in_the_next_tick(
+    ticks: Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trials, "are_settled", True)
+    ticks.con.execute(f"CREATE CONTINUOUS QUERY q AS {JOIN}")
     ticks.con.pin("answer", "incremental", "q")
     assert any(ticks.run(60))
     staged = ticks.chosen[-1].form.staged

@@ -8,8 +8,9 @@ drawn, as ticks may take less and more in turn. It stands for those before it th
 
 A query wakes when `WAKING` ticks in a row take `RISEN` times as long as those that were looked at,
 and when another form runs. Whatever a user pins, and another plan, have all begin anew. A query
-does not rest where orders or caches are chosen, or an index of many rows: these depend on what
-flows, which the time of a tick does not show soon. Nor does one whose ticks somebody watches.
+does not rest while trials have not said what they can (`Trials.are_settled`), nor where orders or
+caches are chosen, or an index of many rows: these depend on what flows, which the time of a tick
+does not show soon. Nor does one whose ticks somebody watches.
 """
 
 from __future__ import annotations

@@ -71,6 +71,11 @@ class Stages(Policy):
             return STAGED if facts.is_first else UNSTAGED
         return STAGED if facts.elements <= MAX_STAGED_ELEMENTS else UNSTAGED
 
+    @property
+    def rests(self) -> bool:
+        """Whether there is nothing to try, or trials have said what they can."""
+        return self._trials is None or self._trials.are_settled
+
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
         if facts.elements is None or facts.elements > MAX_STAGED_ELEMENTS:

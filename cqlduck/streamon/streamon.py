@@ -285,7 +285,8 @@ class StreaMon:
         if ran.rows or chosen.facts.elements:
             option = option_of(is_anew=query.is_anew)
             self.answers.saw(query, chosen.facts, option, seconds)
-        if self._sites.rest(chosen.asked):
+        is_settled = chosen.stages is None or self.reoptimizer.rests(chosen.stages)
+        if is_settled and self._sites.rest(chosen.asked):
             self._resting.looked(
                 query.name, chosen.size, compiled, chosen.form, seconds, stands=chosen.stands
             )

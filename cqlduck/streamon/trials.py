@@ -62,6 +62,9 @@ PROMISING_GAIN, PROMISING_BUDGETS = 0.05, 5.0
 """Which part of a tick an option has to seem to save for so many times the budget to be spent on
 trials, until that is clear."""
 
+SETTLED_TRIALS = 16
+"""After how many trials little is to be expected of an option that seems to save less than that."""
+
 DECISIVE_RATIO = SLOW_RATIO / 2
 """How many times longer the one takes than the other when a trial is enough."""
 
@@ -158,6 +161,12 @@ class OptionTrials:
         """Whether it seems to be faster, which is not clear yet."""
         return self.q < math.log(1 - PROMISING_GAIN)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether further trials would hardly change which option stands."""
+        tried = len(self.ratios) >= SETTLED_TRIALS * self.counted
+        return self.is_slower or (tried and not self.is_promising)
+
     def contradicts(self, ratios: Ratios, standing: Sequence[Ratios], usual: float) -> bool:
         """Return whether a trial is so fast that those before are of another time."""
         away = CONTRADICTING * spread([statistics.median(one) for one in standing or [ratios]])
@@ -244,6 +253,11 @@ class Trials:
                 return None
             return self._begin(min(unknown, key=lambda o: len(self._by_option[o].ratios)))
         return self._look(known)
+
+    @property
+    def are_settled(self) -> bool:
+        """Whether further trials would hardly change which option stands."""
+        return all(trials.is_settled for trials in self._by_option.values())
 
     def note(self, now: str, known: Statistics) -> None:
         """Take note of the tick that ran, and have the next one run what stands.
