@@ -277,18 +277,19 @@ def follow(
 def _telling(watcher: Watcher) -> Iterator[None]:
     """Have a watcher told of what the block warns of, which is not logged besides."""
     log = logging.getLogger("cqlduck")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RuntimeWarning)
-        log.addFilter(_is_not_told)
-        try:
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
+            log.addFilter(_is_not_told)
             yield
-        finally:
-            log.removeFilter(_is_not_told)
-    for one in caught:
-        if issubclass(one.category, RuntimeWarning):
-            watcher.warn(Error(str(one.message)))
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    finally:
+        log.removeFilter(_is_not_told)
+        for one in caught:
+            if issubclass(one.category, RuntimeWarning):
+                watcher.warn(Error(str(one.message)))
+            else:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _is_not_told(record: logging.LogRecord) -> bool:

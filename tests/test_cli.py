@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pyarrow as pa
@@ -605,17 +607,31 @@ def test_others_read_a_copy_while_it_runs(here: Path) -> None:
         written = Path("copy.duckdb").stat().st_mtime_ns
         time.sleep(0.5)
         assert written == Path("copy.duckdb").stat().st_mtime_ns, "nothing has changed"
-        # what is in the way is told, and the application goes on
-        Path("copy.duckdb").unlink()
-        Path("copy.duckdb").mkdir()
-        batch(2, 3)
-        time.sleep(1)
     finally:
         child.send_signal(signal.SIGINT)
         out, error = child.communicate(timeout=30)
     assert (130, "") == (child.returncode, error.replace(application.STOPPING, ""))
-    assert "copy.duckdb is a folder" in words(out)
-    assert [(1, 2), (2, 1), (3, 1)] == counts()
+    assert "counts (2 rows)" in out
+    assert [(1, 2), (2, 1)] == counts()
+
+
+def test_what_is_warned_of_is_told_though_an_error_follows() -> None:
+    told: list[str] = []
+    watcher = Mock(spec=application.Watcher, warn=lambda error: told.append(error.message))
+    with pytest.raises(ZeroDivisionError), application._telling(watcher):
+        warnings.warn("a batch is passed over", RuntimeWarning, stacklevel=1)
+        raise ZeroDivisionError
+    assert ["a batch is passed over"] == told
+
+
+@pytest.mark.usefixtures("here")
+def test_a_copy_that_cannot_be_written_is_told_and_the_application_goes_on() -> None:
+    batch(0, 1)
+    Path("taken").mkdir()
+    done = run("--snapshot", "taken", "--every", "0.01")
+    assert 1 == done.exit_code
+    assert 1 == words(done.output).count("taken is a folder")
+    assert "counts (1 row)" in done.stdout
 
 
 def test_database_in_use(following: subprocess.Popen[str]) -> None:

@@ -13,7 +13,9 @@ import cqlduck
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan.searches import SEARCH
+from cqlduck.state.registered import Query
 from cqlduck.streamon import resting
+from cqlduck.streamon.points import Facts
 from cqlduck.streamon.resting import EACH, RESTS_AFTER, WAKING, Resting
 from cqlduck.streamon.streamon import ChosenOptions
 from cqlduck.streamon.trials import SETTLED_TRIALS, TRIALS, OptionTrials, Trials
@@ -146,8 +148,8 @@ class Ticks:
         streamon = con.engine.streamon
         choose = streamon.choose
 
-        def noted(*given: object) -> ChosenOptions:
-            self.chosen.append(choose(*given))  # type: ignore[arg-type]
+        def noted(query: Query, compiled: Compiled, single: bool, facts: Facts) -> ChosenOptions:
+            self.chosen.append(choose(query, compiled, single, facts))
             return self.chosen[-1]
 
         monkeypatch.setattr(streamon, "choose", noted)

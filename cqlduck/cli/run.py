@@ -121,6 +121,7 @@ class Copies:
         self._con, self._shown = con, shown
         self._target, self._every = target, every
         self._ticks: int | None = None
+        self._told = ""
         self._next = 0.0
 
     def update(self) -> None:
@@ -134,14 +135,16 @@ class Copies:
         self._shown.warn(error)
 
     def write(self) -> None:
-        """Write a copy unless the last one has all; what is in the way is told, and tried again."""
+        """Write a copy unless the last one has all; what is in the way is told once."""
         ticks = self._con.engine.ticks
         if ticks != self._ticks:
             try:
                 self._con.snapshot(self._target)
-                self._ticks = ticks
+                self._ticks, self._told = ticks, ""
             except Error as error:
-                self._shown.warn(error)
+                if error.message != self._told:
+                    self._told = error.message
+                    self._shown.warn(error)
         self._next = time.monotonic() + self._every
 
 
