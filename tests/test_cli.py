@@ -618,9 +618,13 @@ def test_others_read_a_copy_while_it_runs(here: Path) -> None:
 def test_what_is_warned_of_is_told_though_an_error_follows() -> None:
     told: list[str] = []
     watcher = Mock(spec=application.Watcher, warn=lambda error: told.append(error.message))
-    with pytest.raises(ZeroDivisionError), application._telling(watcher):
+
+    def fails() -> None:
         warnings.warn("a batch is passed over", RuntimeWarning, stacklevel=1)
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), application._telling(watcher):
+        fails()
     assert ["a batch is passed over"] == told
 
 
