@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -229,3 +230,97 @@ def test_a_member_that_joins_later_has_what_came_after_it() -> None:
         # of comparisons and of BETWEEN; those that begin with time take those that join later
         assert len(families) == 2
         assert all(has_intervals(con, family.lower()) for family in families)
+
+
+SUMS = ["count(*)", "count(v)", "sum(v)", "avg(v)", "sum(s.d)"]
+"""Calls that cannot fail, and have no constants: those are cut out of texts."""
+
+
+def shape(chance: random.Random) -> str:
+    """Draw what queries have in common that differ in the lengths of windows, and in constants."""
+    sign = chance.choice(["<", "<=", ">", ">="])
+    compared = chance.choice(
+        ["", f"v {sign} {{c}}", f"v {sign} {{c}}", "v BETWEEN {c} AND {e}",
+         f"v {sign} {{c}} AND j = {{e}}", "j = {e}"]
+    )  # fmt: skip
+    own = [one for one in ("k <= j", "p IS NOT NULL") if chance.random() < 0.4]
+    where = " AND ".join(filter(None, [*own, compared]))
+    listed = ", ".join(f"{call} AS a{at}" for at, call in enumerate(chance.sample(SUMS, 2)))
+    keys = chance.choice(["k", "k, j"])
+    condition = f" WHERE {where}" if where else ""
+    return f"SELECT {keys}, {listed} FROM s [RANGE {{w}}]{condition} GROUP BY {keys}"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_windows_of_several_lengths_are_summed_up_as_each_alone(seed: int) -> None:
+    chance = random.Random(seed)
+    text, edge = shape(chance), chance.choice(["closed", "half_open"])
+    with (
+        cqlduck.connect(threads=1, window_edge=edge) as con,
+        cqlduck.connect(threads=1, window_edge=edge, sharing=False) as alone,
+    ):
+        at, number, both = 0, 0, (con, alone)
+        for one in both:
+            one.execute(CREATE)
+        con.pin("stages", "intervals")
+        for tick in range(12):
+            for _ in range(4 if not tick else chance.randrange(2) if tick < 7 else 0):
+                # the first one has the longest window: shorter ones join it
+                w = chance.choice([0, 1, 2, 3, 5]) if number else 5
+                made = text.format(w=w, c=chance.randrange(-1, 4), e=chance.randrange(5))
+                for one in both:
+                    one.execute(f"CREATE CONTINUOUS QUERY q{number} AS {made}")
+                number += 1
+            if tick and chance.random() < 0.2:
+                dropped = chance.choice([*con.queries])
+                for one in both:
+                    one.execute(f"DROP CONTINUOUS QUERY {dropped}")
+            at += 1
+            for step in chance.choice([[0], [0, 1], [0, 1, 2], [1, 7], []]):
+                at += step
+                drawn = [[chance.choice([None, *range(5)]) for _ in range(3)] for _ in range(5)]
+                rows = [(k, j, v, v, v, "", wide(k)) for k, j, v in drawn]
+                for one in both:
+                    one.append("s", rows, at=at)
+            for one in both:
+                one.advance(at)
+            for name in con.queries:
+                found, expected = (sorted(one.changes(name).fetchall(), key=repr) for one in both)
+                assert found == expected, (name, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("SELECT k, count(*) AS n FROM s [RANGE {w}] GROUP BY k", True),
+        ("SELECT k, count(*) AS n FROM s [RANGE {w}] WHERE v > {c} GROUP BY k", True),
+        ("SELECT k, sum(v) AS t FROM s [RANGE {w}] WHERE v BETWEEN {c} AND 9 GROUP BY k", True),
+        ("SELECT k, sum(v) AS t FROM s [RANGE {w}] WHERE v > {c} AND j < 9 GROUP BY k", False),
+        ("SELECT k, max(v) AS t FROM s [RANGE {w}] WHERE v > {c} GROUP BY k", False),
+    ],
+)
+def test_windows_of_which_lengths_are_summed_up_together(text: str, has: bool) -> None:
+    with cqlduck.connect() as con:
+        con.execute(CREATE)
+        for number, w in enumerate((8, 7, 6)):
+            made = text.format(w=w, c=number)
+            con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {made}")
+        con.pin("stages", "intervals")
+        con.append("s", [(1, 0, 5, 0, 0, "", 0)], at=1)
+        con.advance(1)
+        (family,) = {
+            name for (name,) in con.sql("SELECT family FROM cql.queries").fetchall() if name
+        }
+        assert has_intervals(con, family.lower()) == has
+        if has:
+            con.execute(f"CREATE CONTINUOUS QUERY q9 AS {text.format(w=5, c=1)}")
+            base, settled = con.engine.database, []
+            for at in range(2, 11):
+                con.append("s", [(1, 0, 5, 0, 0, "", 0)], at=at)
+                con.advance(at)
+                name = base.value(
+                    "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE '_cql_bounds%'"
+                )
+                settled.append(base.value(f'SELECT count(*) FROM temp."{name}"'))
+            # the one that came later forms pairs until what was there before has left
+            assert settled == [3] * 6 + [4] * 3

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import intervals, outliers, search
+from cqlduck.rewrite.operators import intervals, outliers, search, varying_sums
 from cqlduck.rewrite.operators.aggregate import IS, OLD, WAS, Grouping
 from cqlduck.rewrite.operators.extremes import Extreme, extremes_of
 from cqlduck.rewrite.operators.instants import AT, Laid, laid_out
@@ -176,10 +176,9 @@ class Accumulating(Grouping):
                 lifted = exp.select("*").from_(temp_table(name), copy=False)
             parts.append(lifted)
         if self.writer.form.intervals:
-            parts += [
-                intervals.lifted(self.writer, band, self.node, self.accumulators)
-                for band in self.writer.place.bands_of(self.node)
-            ]
+            for band in self.writer.place.bands_of(self.node):
+                summed = intervals if band.window is None else varying_sums
+                parts += summed.lifted(self.writer, band, self.node, self.accumulators)
         if self.node.everything:
             parts.append(self._nothing())
         return parts[0] if len(parts) == 1 else self._combined(union_all(parts))

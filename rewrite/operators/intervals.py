@@ -122,12 +122,27 @@ def keep_settled(writer: Writer, band: Band, bounds: Rows) -> None:
     """
     lives, _ = _lives(writer, band)
     there = exists(lives.subquery("lives") if lives.table is None else lives.table.copy())
-    conditions = [*(part.copy() for part in band.on.theirs), settled(writer, band), there]
+    keep_bounds(writer, band, bounds.where(*_theirs(band), settled(writer, band), there))
+
+
+def keep_bounds(writer: Writer, band: Band, bounds: Rows) -> None:
+    """Keep bounds, all of which are settled, but for those between which there is nothing.
+
+    Args:
+        writer: The writer.
+        band: The join.
+        bounds: (columns, `_cql_enter`, `_cql_leave`, `_weight`): the bounds.
+    """
     if len(band.on.compared) > 1:
-        conditions.append(_has_room(*band.on.compared))
-    query = bounds.where(*conditions).project([*map(column, band.read)]).query()
+        bounds = bounds.where(_has_room(*band.on.compared))
+    query = bounds.project([*map(column, band.read)]).query()
     purpose = "the bounds that all that begins or ends meets alike"
-    writer.keep(band.join, _table(writer, band), query, purpose)
+    writer.keep(band.join, settled_table(writer, band), query, purpose)
+
+
+def _theirs(band: Band) -> list[exp.Expr]:
+    """Return the conditions that bounds have to meet by themselves."""
+    return [part.copy() for part in band.on.theirs]
 
 
 def _has_room(lower: Comparison, upper: Comparison) -> exp.Expr:
@@ -137,8 +152,27 @@ def _has_room(lower: Comparison, upper: Comparison) -> exp.Expr:
     return sign(this=column(lower.bound), expression=column(upper.bound))
 
 
-def _table(writer: Writer, band: Band) -> str:
+def settled_table(writer: Writer, band: Band) -> str:
+    """Return the temporary table of the settled bounds."""
     return f"_cql_bounds_{writer.instance(band.join)}"
+
+
+def projected(band: Band, rows: Rows, more: Sequence[str]) -> Rows:
+    """Return elements as the aggregate sees them.
+
+    Args:
+        band: The join, with the projections between it and the aggregate.
+        rows: (columns of elements, `_ts`, `_weight`, more): the elements.
+        more: Further columns that are passed on.
+    """
+    theirs = {c.name for c in band.join.inputs[band.bounds].columns}
+    for node in band.above:
+        pairs = list(zip(node.columns, node.expressions, strict=True))
+        own = [(known.name, part) for known, part in pairs if not names_in([part]) & theirs]
+        theirs = {known.name for known, part in pairs if names_in([part]) & theirs}
+        listed = [named(part.copy(), name) for name, part in own]
+        rows = rows.project([*listed, *map(column, (TS, WEIGHT, *more))])
+    return rows
 
 
 # -- what the aggregate sums up ------------------------------------------------------------------
@@ -146,7 +180,7 @@ def _table(writer: Writer, band: Band) -> str:
 
 def lifted(
     writer: Writer, band: Band, node: Aggregate, accumulators: Sequence[Accumulator]
-) -> exp.Query:
+) -> list[exp.Query]:
     """Return (keys, `_ts`, `_cql_n`, accumulators): what pairs with settled bounds are lifted to.
 
     Args:
@@ -155,14 +189,42 @@ def lifted(
         node: The aggregate.
         accumulators: Those that are lifted.
     """
+    columns = band.join.inputs[band.elements].columns
+    lives, left = _lives(writer, band)
+    lives = lives.where(*(part.copy() for part in left)) if left else lives
+    elements = lifetimes_to_elements(lives, columns)
+    return [by_interval(writer, band, node, accumulators, elements, columns, band.on.equal)]
+
+
+def by_interval(
+    writer: Writer,
+    band: Band,
+    node: Aggregate,
+    accumulators: Sequence[Accumulator],
+    elements: Rows,
+    columns: Sequence[Column],
+    equal: Sequence[tuple[str, str]],
+) -> exp.Query:
+    """Return (keys, `_ts`, `_cql_n`, accumulators): what elements and settled bounds are lifted to.
+
+    Args:
+        writer: The writer.
+        band: The join.
+        node: The aggregate.
+        accumulators: Those that are lifted.
+        elements: (columns, `_ts`, `_weight`): the elements.
+        columns: Their columns.
+        equal: Columns of elements, and those of bounds that are equal to them.
+    """
     first, *others = band.on.compared
-    sums = _Sums(writer, band, node, accumulators, first).query()
+    given = (writer, band, node, accumulators, elements, columns, equal)
+    sums = _Sums(*given, first).query()
     if not others:
         return sums
     # what is between two bounds is beyond the lower one, less what is beyond the upper one
     (upper,) = others
     beyond = replace(upper, sign=COMPLEMENT[upper.sign])
-    less = _Sums(writer, band, node, accumulators, beyond, is_less=True).query()
+    less = _Sums(*given, beyond, is_less=True).query()
     keys, names = [*map(column, node.keys), column(TS)], [N, *(a.name for a in accumulators)]
     net = [exp.Sum(this=column(name)) for name in names]
     return (
@@ -181,13 +243,16 @@ class _Sums:
     band: Band
     node: Aggregate
     accumulators: Sequence[Accumulator]
+    elements: Rows
+    columns: Sequence[Column]
+    equal: Sequence[tuple[str, str]]
     compared: Comparison
     is_less: bool = False
 
     @property
     def _equal(self) -> list[str]:
         """How columns of bounds that equal those of elements are called."""
-        return [f"_cql_equal{place}" for place in range(len(self.band.on.equal))]
+        return [f"_cql_equal{place}" for place in range(len(self.equal))]
 
     @property
     def _keys(self) -> list[str]:
@@ -210,9 +275,9 @@ class _Sums:
         if self.is_less:
             values = [exp.Neg(this=value) for value in values]
         states = [named(v, one.name) for v, one in zip(values, self._states, strict=True)]
-        settled_bounds = temp_table(_table(self.writer, band)).as_("c")
+        settled_bounds = temp_table(settled_table(self.writer, band)).as_("c")
         bound = exp.EQ(this=qualified("r", BOUND), expression=qualified("c", self.compared.bound))
-        pairs = zip(self._equal, band.on.equal, strict=True)
+        pairs = zip(self._equal, self.equal, strict=True)
         equal = [
             exp.EQ(this=qualified("r", mine), expression=qualified("c", theirs))
             for mine, (_, theirs) in pairs
@@ -227,22 +292,21 @@ class _Sums:
 
     def _bounds(self) -> exp.Select:
         """The settled bounds, each once."""
-        named_so = zip(self._equal, self.band.on.equal, strict=True)
+        named_so = zip(self._equal, self.equal, strict=True)
         listed = [named(column(theirs), name) for name, (_, theirs) in named_so]
         listed.append(named(column(self.compared.bound), BOUND))
-        return exp.select(*listed).distinct().from_(temp_table(_table(self.writer, self.band)))
+        return (
+            exp.select(*listed).distinct().from_(temp_table(settled_table(self.writer, self.band)))
+        )
 
     def _intervals(self) -> exp.Select:
         """What elements add to their intervals."""
-        band, columns = self.band, self.band.join.inputs[self.band.elements].columns
-        lives, left = _lives(self.writer, band)
-        lives = lives.where(*(part.copy() for part in left)) if left else lives
-        elements = lifetimes_to_elements(lives, columns).subquery("e")
-        names = element_names(columns)
-        compared = self.compared
+        band, compared = self.band, self.compared
+        elements = self.elements.subquery("e")
+        names = element_names(self.columns)
         on: list[exp.Expr] = [
             exp.EQ(this=qualified("e", mine), expression=qualified("b", name))
-            for name, (mine, _) in zip(self._equal, band.on.equal, strict=True)
+            for name, (mine, _) in zip(self._equal, self.equal, strict=True)
         ]
         value, bound = qualified("e", compared.value), qualified("b", BOUND)
         on.append(compared.sign(this=value, expression=bound))
@@ -253,13 +317,7 @@ class _Sums:
         ).from_(elements, copy=False)
         met = met.join(exp.to_table("bounds").as_("b"), on=exp.and_(*on), join_type="asof")
         rows = Rows.given(met, [*names, *more], "met")
-        theirs = {c.name for c in band.join.inputs[band.bounds].columns}
-        for node in band.above:
-            pairs = list(zip(node.columns, node.expressions, strict=True))
-            own = [(known.name, part) for known, part in pairs if not names_in([part]) & theirs]
-            theirs = {known.name for known, part in pairs if names_in([part]) & theirs}
-            listed = [named(part.copy(), name) for name, part in own]
-            rows = rows.project([*listed, *map(column, (TS, WEIGHT, *more))])
+        rows = projected(band, rows, more)
         is_single = self.writer.form.single
         instant = named(cast(parameter("t1"), "BIGINT"), TS) if is_single else column(TS)
         by = [*map(column, (*self._keys, *([] if is_single else [TS]), *more))]

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import intervals, pipelines
+from cqlduck.rewrite.operators import intervals, pipelines, varying_sums
 from cqlduck.rewrite.operators.pipelines import Pipeline
 from cqlduck.rewrite.operators.statement_marks import INTERVALS, mark
 from cqlduck.rewrite.physical.bands import Band
@@ -211,8 +211,12 @@ class Unsettled(Pipelines):
         for pipe in pipelines.of(self.writer.clock, self.node):
             if pipe.changed == self.band.elements:
                 met = super().of_input(self.node, pipe, self.band.bounds)
-                intervals.keep_settled(self.writer, self.band, met)
+                self.keep_bounds(met)
         super().keep()
+
+    def keep_bounds(self, met: Rows) -> None:
+        """Keep of the bounds that are met those that are settled."""
+        intervals.keep_settled(self.writer, self.band, met)
 
     def _order(self) -> Order | None:
         """Return the order that is chosen, with all conditions ahead: bounds are met as a whole."""
@@ -223,7 +227,29 @@ class Unsettled(Pipelines):
         met = super().of_input(node, pipe, place)
         if pipe.changed != self.band.elements or place != self.band.bounds:
             return met
+        return self.unsettled(met)
+
+    def unsettled(self, met: Rows) -> Rows:
+        """Return of the bounds that are met those that are not settled."""
         return met.where(intervals.unsettled(self.writer, self.band))
+
+
+class UnsettledLengths(Unsettled):
+    """The same where elements are of windows of several lengths: bounds are settled by length."""
+
+    def keep_bounds(self, met: Rows) -> None:
+        """Keep the bounds that are settled, and the others."""
+        varying_sums.keep_bounds(self.writer, self.band, met)
+
+    def unsettled(self, met: Rows) -> Rows:
+        """Return the bounds that are not settled, which are few, and none in the long run."""
+        return varying_sums.unsettled(self.writer, self.band)
+
+    def _changing(self, node: Join, pipe: Pipeline) -> tuple[Rows, Sequence[exp.Expr]]:
+        """Return what begins or ends of an input: of windows those whose bounds form pairs."""
+        if pipe.changed != self.band.elements:
+            return super()._changing(node, pipe)
+        return varying_sums.lives(self.writer, self.band), ()
 
 
 def _harmless(plan: Plan, node: Join) -> list[exp.Expr]:

@@ -47,7 +47,7 @@ class VaryingStub(Operator[VaryingWindow]):
         return Rows.union(
             [
                 self._stamped(self._entering(), column(TS), column(WEIGHT)),
-                self._stamped(self._leaving(), self._end(), gone),
+                self._stamped(self.leaving(), self.end(), gone),
             ]
         )
 
@@ -57,7 +57,7 @@ class VaryingStub(Operator[VaryingWindow]):
 
     def lives(self) -> Rows:
         """Return the lifetimes that begin in the tick, and the older ones that end in it."""
-        older = self._leaving().where(until(column(TS), parameter("t0")))
+        older = self.leaving().where(until(column(TS), parameter("t0")))
         return Rows.union([self.begins(), self._living(older)])
 
     def standing(self) -> Rows:
@@ -73,19 +73,19 @@ class VaryingStub(Operator[VaryingWindow]):
         rows = self.writer.rows(self.node.input, parameter("t0"), parameter("t1"))
         return self._each(rows, self._lengths())
 
-    def _leaving(self) -> Rows:
+    def leaving(self) -> Rows:
         """Return the elements that leave in the tick, with the length of the window."""
         rows = self._reached("t1")
         each = rows.select([named(column(TS), _DUE)], group=[column(TS)], alias="reached")
         instants = Rows.given(each, [_DUE], "instants")
-        left = after(column(_DUE), self._left("t0")), until(column(_DUE), self._left("t1"))
+        left = after(column(_DUE), self.left("t0")), until(column(_DUE), self.left("t1"))
         both = {"instant": instants, "length": self._lengths()}
         due = joined(both, [column(_WIDTH), column(_DUE)], left)
         return self._each(rows, due, [exp.EQ(this=column(TS), expression=column(_DUE))])
 
     def _between(self, left: str, entered: str) -> Rows:
         """Return the elements that have entered by one end of the tick, not left by the other."""
-        stay = after(column(TS), self._left(left))
+        stay = after(column(TS), self.left(left))
         return self._each(self._reached(entered), self._lengths(), [stay])
 
     def _reached(self, bound: str) -> Rows:
@@ -114,13 +114,18 @@ class VaryingStub(Operator[VaryingWindow]):
         listed = [*shown, column(TS), column(WEIGHT)]
         return joined({"element": rows, "length": lengths}, listed, conditions)
 
-    def _left(self, bound: str) -> exp.Expr:
-        """Return the last timestamp whose elements have left a window by one end of the tick."""
+    def left(self, bound: str, length: str = _WIDTH) -> exp.Expr:
+        """Return the last timestamp whose elements have left a window by one end of the tick.
+
+        Args:
+            bound: The end of the tick, as a parameter.
+            length: The column with the length of the window.
+        """
         # each side of the comparison is about one side of the join, so that DuckDB can sort them
-        last = exp.Sub(this=parameter(bound), expression=column(_WIDTH))
+        last = exp.Sub(this=parameter(bound), expression=column(length))
         return last if self.node.half_open else add(last, -1)
 
-    def _end(self) -> exp.Expr:
+    def end(self) -> exp.Expr:
         """Return when an element leaves the window whose length stands beside it."""
         end = exp.Add(this=column(TS), expression=column(self.node.name))
         return end if self.node.half_open else add(end, 1)
@@ -131,4 +136,4 @@ class VaryingStub(Operator[VaryingWindow]):
 
     def _living(self, rows: Rows) -> Rows:
         listed = [*references(self.node.columns), named(column(TS), ENTER)]
-        return rows.project([*listed, named(self._end(), LEAVE), column(WEIGHT)], "stream")
+        return rows.project([*listed, named(self.end(), LEAVE), column(WEIGHT)], "stream")

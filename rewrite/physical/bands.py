@@ -24,6 +24,7 @@ from cqlduck.rewrite.plan import (
     RelationScan,
     StreamScan,
     UnionAll,
+    VaryingWindow,
     walk,
 )
 from cqlduck.rewrite.plan.aggregates import INTEGERS, value_may_raise
@@ -66,7 +67,8 @@ class Conditions:
     """What a bound meets.
 
     Attributes:
-        compared: Comparisons with it; of two the first one is from below.
+        compared: Comparisons with it; of two the first one is from below. There is none only if
+            bounds have the lengths of windows.
         timely: Further ones, with instants of elements: what they say of all is known from one.
         equal: Columns of elements, and those of bounds that are equal to them.
         own: Conditions on elements alone.
@@ -108,6 +110,21 @@ class Band:
         bounds = (one.bound for one in self.on.compared)
         return tuple(dict.fromkeys((*(b for _, b in self.on.equal), *bounds, *shown)))
 
+    @property
+    def window(self) -> VaryingWindow | None:
+        """The windows of several lengths whose elements meet bounds of their length alone."""
+        plan = self.join.inputs[self.elements]
+        if not isinstance(plan, VaryingWindow) or self.length is None:
+            return None
+        # what is read of the length is read of the bound
+        is_shown = any(c.name == plan.name for c in self.join.columns)
+        return None if is_shown or plan.name in names_in(self.on.own) else plan
+
+    @property
+    def length(self) -> str | None:
+        """The column of bounds that is the length of a window, if windows have several."""
+        return _length(self.join, self.elements, self.bounds, self.on.equal)
+
     def renamed(self) -> dict[str, str]:
         """Return the columns of bounds that the aggregate reads: what each is called there."""
         names = {c.name for c in self.join.inputs[self.bounds].columns}
@@ -145,7 +162,7 @@ def bands(node: Aggregate, readers: Mapping[int, int]) -> Iterator[Band]:
             if band is None or not _are_apart(band, [one.lift for one in sums]):
                 continue
             # what is beyond the lower bound only is summed up, and taken away again
-            if len(band.on.compared) == 1 or not any(map(_may_overflow, node.calls)):
+            if len(band.on.compared) < 2 or not any(map(_may_overflow, node.calls)):
                 yield band
 
 
@@ -194,13 +211,28 @@ def _conditions(
             found[kind].append(Comparison(pair[0], sign, pair[1]))
     compared: list[Comparison] = found["compared"]
     compared.sort(key=lambda one: one.sign not in ABOVE)
-    if not _are_of_one(compared):
+    # with none, elements are summed up once for the windows of all lengths
+    has_lengths = _length(join, elements, bounds, found["equal"]) is not None
+    if not (_are_of_one(compared) or (has_lengths and not compared)):
         return None
     if not all(_keeps_order(types[one.value], types[one.bound]) for one in compared):
         return None
     if not all(_are_told_apart(types[value], types[bound]) for value, bound in found["equal"]):
         return None
     return Conditions(**{name: tuple(those) for name, those in found.items()})
+
+
+def _length(join: Join, elements: int, bounds: int, equal: Sequence[tuple[str, str]]) -> str | None:
+    """Return the column of bounds that is equal to the lengths of windows; None if none is."""
+    windows, relation = join.inputs[elements], join.inputs[bounds]
+    if not isinstance(windows, VaryingWindow) or not isinstance(relation, RelationScan):
+        return None
+    if relation.source != windows.widths:
+        return None
+    shown = zip(relation.names, relation.source.columns, strict=True)
+    named_so = {name for name, column in shown if column.name == windows.column}
+    found = [theirs for mine, theirs in equal if mine == windows.name and theirs in named_so]
+    return found[0] if found else None
 
 
 def _apart(condition: exp.Expr) -> Sequence[exp.Expr]:

@@ -19,7 +19,13 @@ from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
 from cqlduck.rewrite.operators.frames import Frames
-from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations, Unsettled
+from cqlduck.rewrite.operators.join import (
+    Combinations,
+    Pipelines,
+    StoredCombinations,
+    Unsettled,
+    UnsettledLengths,
+)
 from cqlduck.rewrite.operators.keyed import KeyedRecomputation
 from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
 from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
@@ -127,6 +133,10 @@ def _is_banded(node: Join, place: Place) -> bool:
     return place.form.intervals and id(node) in place.banded
 
 
+def _has_lengths(node: Join, place: Place) -> bool:
+    return _is_banded(node, place) and place.banded[id(node)].window is not None
+
+
 def _may_be_cut_short(node: Join, place: Place) -> bool:
     # above what is stored, a condition leaves out no tuple for which one of the join would raise
     return id(node) in place.below_conditions and guards.may_raise(node)
@@ -159,6 +169,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
         Alternative(LastRows),
     ),
     Join: (
+        Alternative(UnsettledLengths, _has_lengths, "the same, over windows of several lengths"),
         Alternative(Unsettled, _is_banded, "an aggregate sums up its pairs by interval"),
         Alternative(Pipelines, _has_pipelines, "stages, and several inputs change"),
         Alternative(Pipelines, _has_steps, "each input is met in a statement of its own"),
