@@ -99,6 +99,8 @@ class Runner:
         self.is_invalid = False
         self.participants: list[Participant] = []
         self._has_begun = False
+        self.commits = 0
+        """How many transactions have been committed."""
         self._stoppable = Stoppable(self.interrupts, connection)
         self._parsed = Parsed()
 
@@ -250,6 +252,7 @@ class Runner:
                     if self._has_begun:
                         with self.part(COMMIT):
                             self.execute("COMMIT")
+                        self.commits += 1
                 except (duckdb.Error, DatabaseError) as error:
                     self._refuse(error)
                 finally:

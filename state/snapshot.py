@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
+import re
+import time
 import uuid
 from pathlib import Path
 
@@ -34,7 +38,8 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         raise DatabaseError("a snapshot needs another file than the database itself")
     _refuse_in_use(path)
     _refuse_other_file(path)
-    hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    _remove_abandoned(path)
+    hidden = path.with_name(f".{path.name}.{os.getpid()}-{uuid.uuid4().hex}")
     alias = "cqlduck_snapshot"
     try:
         database.execute(
@@ -61,6 +66,23 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         for left in (hidden, hidden.with_name(hidden.name + LOG)):
             left.unlink(missing_ok=True)
     return path
+
+
+ABANDONED_SECONDS = 60.0
+"""After how long a copy that nobody writes any more is one of a process that was killed."""
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove copies that other processes have begun, and did not end before they were killed."""
+    for found in path.parent.glob(f".{glob.escape(path.name)}.*-*"):
+        process = re.fullmatch(r"(\d+)-[0-9a-f]{32}", found.name[len(path.name) + 2 :])
+        # to look whether this process has locked a file would take the lock away
+        if process is None or int(process[1]) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            is_old = time.time() - found.stat().st_mtime > ABANDONED_SECONDS
+            if is_old and not _is_written(found):
+                found.unlink()
 
 
 _MAGIC = slice(8, 12)

@@ -615,6 +615,39 @@ def test_others_read_a_copy_while_it_runs(here: Path) -> None:
     assert [(1, 2), (2, 1)] == counts()
 
 
+def test_a_copy_has_what_was_taken_without_a_tick(here: Path) -> None:
+    batch(0, 1)
+    command = [*CQLDUCK, *FOLLOW, "--snapshot", "copy.duckdb", "--every", "0.1"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def taken() -> int:
+        if not Path("copy.duckdb").exists():
+            return 0
+        with duckdb.connect("copy.duckdb", read_only=True) as con:
+            return int(con.execute("SELECT next_batch FROM cql.streams").fetchall()[0][0])
+
+    try:
+        until(lambda: taken() == 1)
+        # it is late as a whole
+        rows = pa.table({"k": pa.array([1], pa.int32()), "t": [START]})
+        assert BatchWriter("drop", "s", ts="t").write_batch(1, rows, heartbeat=START)
+        until(lambda: taken() == 2)
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=30)
+    assert taken() == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--every", "3"), ("--snapshot", "a.duckdb", "--every", "inf")]
+)
+def test_every_is_about_copies(here: Path, arguments: tuple[str, ...]) -> None:
+    batch(0, 1)
+    done = run(*arguments)
+    assert done.exit_code == 1
+    assert "--every says after how many seconds another copy is written" in words(done.output)
+
+
 def test_what_is_warned_of_is_told_though_an_error_follows() -> None:
     told: list[str] = []
     watcher = Mock(spec=application.Watcher, warn=lambda error: told.append(error.message))

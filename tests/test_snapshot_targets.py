@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import cqlduck
+from cqlduck.state import snapshot
 
 HOLDER = """
 import os, sys
@@ -90,3 +93,21 @@ def test_not_beside_the_log_of_one_that_was_killed(tmp_path: Path) -> None:
         assert path == con.snapshot(path)
     with cqlduck.connect(path) as copy:
         assert 0 == len(copy.engine.catalogue.inputs)
+
+
+def test_copies_that_were_given_up_by_a_kill_are_removed(tmp_path: Path) -> None:
+    """Not those that somebody may write still, nor files of other names."""
+    old, digits = time.time() - snapshot.ABANDONED_SECONDS - 1, "0" * 32
+    names = [f".copy.duckdb.{number}-{digits}" for number in (1, 2, 3, os.getpid())]
+    names += [".copy.duckdb.1-mine", f".other.duckdb.1-{digits}"]
+    abandoned, recent, written, *others = [tmp_path / name for name in names]
+    process = holder(written, "ended")
+    for path in (abandoned, recent, *others):
+        path.write_bytes(b"")
+    for path in (abandoned, written, *others):
+        os.utime(path, (old, old))
+    with cqlduck.connect() as con:
+        con.snapshot(tmp_path / "copy.duckdb")
+    left = {path.name for path in tmp_path.iterdir()} - {"copy.duckdb", written.name + ".wal"}
+    assert left == {path.name for path in (recent, written, *others)}
+    process.communicate("\n")

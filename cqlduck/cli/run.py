@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from cqlduck.cli.options import DropZone, Setting, chosen, refuse_without_zone, 
 from cqlduck.connection import Connection, connect
 from cqlduck.errors import Error
 from cqlduck.failures import has_failed
+
+EVERY = 10.0
+"""How many seconds lie between two copies, if nobody says so."""
 
 
 def run(
@@ -37,8 +41,9 @@ def run(
         typer.Option(help="Write a copy of the database there, which other processes may read."),
     ] = None,
     every: Annotated[
-        float, typer.Option(min=0.01, help="With --snapshot: seconds between two copies.")
-    ] = 10.0,
+        float | None,
+        typer.Option(min=0.01, help=f"With --snapshot: seconds between two copies ({EVERY:g})."),
+    ] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print of each answer.")] = 5,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print at the end where the time of ticks went.")
@@ -71,14 +76,9 @@ def run(
     """
     text = applications.read(application)
     settings = chosen(setting or [])
+    _check_every(every, snapshot)
     if drop_zone is not None:
-        if drop_zone.exists() and not drop_zone.is_dir():
-            raise Error(f"{drop_zone} is no folder", hint="a drop zone is a folder of batches")
-        if not drop_zone.is_dir() and not follow:
-            raise Error(
-                f"there is no drop zone {drop_zone}",
-                hint="--follow waits until somebody writes into it",
-            )
+        _check_zone(drop_zone, follow=follow)
         settings["drop_zone"] = drop_zone
     out = display.console()
     with (
@@ -91,7 +91,7 @@ def run(
         counting = con.profile() if profile else contextlib.nullcontext()
         with counting as counted, display.Display(con, out) as shown:
             shown.note = _following(con.drop_zone) if follow else ""
-            watcher = shown if snapshot is None else Copies(con, shown, snapshot, every)
+            watcher = shown if snapshot is None else Copies(con, shown, snapshot, every or EVERY)
             held = applications.follow(con, watcher, stop, poll=poll, complete=lambda: not follow)
             if isinstance(watcher, Copies):
                 watcher.write()
@@ -104,8 +104,28 @@ def run(
     return stop.code or int(failed or held is not None or shown.has_warned)
 
 
+def _check_zone(drop_zone: Path, *, follow: bool) -> None:
+    """Refuse what is no folder, or is not there and not waited for."""
+    if drop_zone.exists() and not drop_zone.is_dir():
+        raise Error(f"{drop_zone} is no folder", hint="a drop zone is a folder of batches")
+    if not drop_zone.is_dir() and not follow:
+        raise Error(
+            f"there is no drop zone {drop_zone}",
+            hint="--follow waits until somebody writes into it",
+        )
+
+
+def _check_every(every: float | None, snapshot: Path | None) -> None:
+    """Refuse seconds between copies if there are none, or that do not end."""
+    if every is not None and (snapshot is None or not math.isfinite(every)):
+        raise Error(
+            "--every says after how many seconds another copy is written",
+            hint="with --snapshot copy.duckdb, such as --every 60",
+        )
+
+
 class Copies:
-    """Writes a copy of the database now and then, if ticks have run since the last one.
+    """Writes a copy of the database now and then, if something has changed since the last one.
 
     Args:
         con: The connection.
@@ -120,7 +140,7 @@ class Copies:
         """Begin without any."""
         self._con, self._shown = con, shown
         self._target, self._every = target, every
-        self._ticks: int | None = None
+        self._written: tuple[int, int] | None = None
         self._told = ""
         self._next = 0.0
 
@@ -136,11 +156,13 @@ class Copies:
 
     def write(self) -> None:
         """Write a copy unless the last one has all; what is in the way is told once."""
-        ticks = self._con.engine.ticks
-        if ticks != self._ticks:
+        engine = self._con.engine
+        # batches that are late, or wait for others, change it without a tick
+        now = engine.ticks, engine.database.commits
+        if now != self._written:
             try:
                 self._con.snapshot(self._target)
-                self._ticks, self._told = ticks, ""
+                self._written, self._told = now, ""
             except Error as error:
                 if error.message != self._told:
                     self._told = error.message
