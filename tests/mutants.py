@@ -2214,6 +2214,19 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_intervals.py::test_no_element_depends_on_it"),
     ),
     *_of(
+        "rewrite/operators/varying_windows.py",
+        ("an extreme that left is taken of elements that have left too",
+         'conditions = [after(qualified("element", TS), stub.left("t1", met.length))]',
+         "conditions = list[exp.Expr]()",
+         "test_intervals.py::test_windows_of_several_lengths_are_summed_up_as_each_alone"),
+    ),
+    *_of(
+        "cqlduck/engine/opening.py",
+        ("views of a file of another version read synopses that are gone",
+         "answers.view(self.database, self.clock, query, held)", "pass",
+         "test_migrations.py::test_views_read_the_synopses_of_this_version"),
+    ),
+    *_of(
         "rewrite/operators/varying_sums.py",
         ("a member has what leaves that came before its beginning",
          "for one in band.on.timely:", "for one in ():",

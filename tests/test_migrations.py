@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -197,6 +198,38 @@ def test_a_synopsis_that_the_plan_has_otherwise_is_filled_with_its_content(
     with duckdb.connect(path) as con:
         left = con.sql("SELECT table_name FROM duckdb_tables()").fetchall()
         assert not [name for (name,) in left if name.endswith(("_more", "_other", " of before"))]
+
+
+def test_views_read_the_synopses_of_this_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version may keep a trace, so that what is above it is another operator."""
+    import duckdb
+
+    path = tmp_path / "other.duckdb"
+    with monkeypatch.context() as other, cqlduck.connect(path) as con:
+        rule = sys.modules["cqlduck.rewrite.rules.materialize"]
+        other.setattr(rule, "_has_extremes", lambda node: False)
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        for number, width in enumerate((8, 7, 6)):
+            con.execute(
+                f"CREATE CONTINUOUS QUERY q{number} AS SELECT k, max(v) AS x FROM s "
+                f"[RANGE {width}] WHERE v > {number} GROUP BY k"
+            )
+        con.append("s", [(1, 3), (2, 5)], at=1)
+        con.advance(1)
+        expected = sorted(con.table("q1").fetchall())
+    assert expected
+    with duckdb.connect(path) as con:
+        assert con.execute("FROM cql_state.synopses WHERE kind = 'trace'").fetchall()
+        con.execute("UPDATE cql_state.plans SET version = $v", {"v": "of another rewriter"})
+    with cqlduck.connect(path) as con:
+        assert not con.sql("FROM cql_state.synopses WHERE kind = 'trace'").fetchall()
+        assert expected == sorted(con.table("q1").fetchall())
+        assert expected == sorted(con.sql("FROM q1").fetchall())
+        assert {"right"} == {row[5] for row in con.check().fetchall()}
+    with duckdb.connect(path) as con:
+        assert expected == sorted(con.execute("FROM q1").fetchall())
 
 
 def test_what_is_shown_is_what_this_version_runs(tmp_path: Path) -> None:

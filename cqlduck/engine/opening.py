@@ -12,7 +12,7 @@ from cqlduck.rewrite.physical.statement import DISPOSABLE
 from cqlduck.rewrite.statements.refreshing import following, is_anew, refusal
 from cqlduck.rewrite.text.names import OURS, is_reserved, of_ours
 from cqlduck.rewrite.text.tokens import has_same_words
-from cqlduck.state import catalog_rows, inspection, plans, records, synopses
+from cqlduck.state import answers, catalog_rows, inspection, plans, records, synopses
 from cqlduck.state.contents import Frontier
 from cqlduck.state.registered import WAITS, Query
 
@@ -167,6 +167,10 @@ class Opening(CatchingUp):
                 missing = self.missing_function(query)
                 frontier = Frontier(query, self.catalogue, self.database.value, self.shown, missing)
                 synopses.adopt(self.database, frontier, compiled)
+                is_empty = query.begin_instant is None and query.since is not None
+                held = None if is_empty else compiled.answer
+                # the view that is there names synopses that may be gone
+                answers.view(self.database, self.clock, query, held)
             elif is_anew or query.name not in described:
                 synopses.describe(self.database, query.name, compiled)
 

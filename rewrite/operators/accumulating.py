@@ -30,6 +30,7 @@ from cqlduck.rewrite.plan import Aggregate, Plan, Project, UnionAll, properties
 from cqlduck.rewrite.plan.aggregates import each_call
 from cqlduck.rewrite.plan.orders import Site, mark
 from cqlduck.rewrite.plan.searches import SEARCH
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column, filtered
 from cqlduck.rewrite.relalg.elements import (
     TS,
@@ -265,7 +266,7 @@ class Accumulating(Grouping):
             is_blank=True,
             is_bag=not (self.extremes or all(made.call.distinct for made in again)),
         )
-        tuples = laid_out(self.writer.alive(inner).subquery("l"), how)
+        tuples = laid_out(self._alive_of_groups(conditions).subquery("l"), how)
         keys = [column(name) for name in how.own_keys]
         values = [
             named(
@@ -281,6 +282,18 @@ class Accumulating(Grouping):
             .from_(tuples.subquery("tuples", copy=False), copy=False)
             .group_by(*keys, column(AT))
         )
+
+    def _alive_of_groups(self, conditions: Sequence[exp.Expr]) -> Rows:
+        """Return the tuples that touch the tick, of the groups and instants that meet conditions.
+
+        Args:
+            conditions: Those, over `i`.
+        """
+        by = {key: f"_cql_asked{place}" for place, key in enumerate(self.node.keys)}
+        listed = [named(qualified("i", key), name) for key, name in by.items()]
+        groups = exp.select(*listed).distinct().from_(exp.to_table("running").as_("i"), copy=False)
+        groups = groups.where(*(part.copy() for part in conditions), copy=False)
+        return self.writer.alive_of(self.node.input, Rows.given(groups, by.values(), "asked"), by)
 
     def joined(self, query: exp.Select, names: Iterable[str]) -> exp.Select:
         """Join what is worked out beside, by name, to the groups and instants, which are `r`."""

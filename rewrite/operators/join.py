@@ -17,19 +17,20 @@ seldom come to their end: where what changes meets few tuples that pass their co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import intervals, pipelines, varying_sums
+from cqlduck.rewrite.operators import intervals, pipelines, varying_sums, varying_windows
 from cqlduck.rewrite.operators.pipelines import Pipeline
 from cqlduck.rewrite.operators.statement_marks import INTERVALS, mark
 from cqlduck.rewrite.physical.bands import Band
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import Join, Plan, filters, properties
+from cqlduck.rewrite.plan import Join, Plan, filters, lengths, properties
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.join_graph import join_graph
+from cqlduck.rewrite.plan.lengths import Met
 from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, Site
 from cqlduck.rewrite.plan.segments import CACHES, can_have
 from cqlduck.rewrite.relalg import Rows
@@ -59,6 +60,22 @@ class Combinations(Operator[Join]):
     def lives(self) -> Rows:
         """Return the combinations that begin or end in the tick."""
         return Rows.union(list(self._pipelines()))
+
+    def alive_of(self, asked: Rows, by: Mapping[str, str]) -> Rows:
+        """Return the combinations that touch the tick; of what stands those of the keys."""
+        stands = varying_windows.standing_of(self.writer, self._met, asked, by)
+        return Rows.union([stands, self.writer.lives(self.node)])
+
+    def standing(self) -> Rows:
+        """Return the combinations of what stands."""
+        return varying_windows.standing_of(self.writer, self._met)
+
+    @property
+    def _met(self) -> Met:
+        """What it is of; other joins whose content is read have a trace."""
+        met = lengths.met(self.node)
+        assert met is not None, "there is no trace"
+        return met
 
     def _pipelines(self) -> Iterator[Rows]:
         """Yield what each pipeline gives."""

@@ -8,7 +8,7 @@ one. None writes a table: they compose into the SELECT of the operator above (`r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from sqlglot import exp
@@ -105,6 +105,15 @@ class Projection(LinearInOne[Project]):
             for expression, known in zip(self.node.expressions, self.node.columns, strict=True)
         ]
         return ask(self.node.input).project([*listed, *map(column, time)])
+
+    def alive_of(self, asked: Rows, by: Mapping[str, str]) -> Rows:
+        """Return them over what the input has of the keys, if these are columns of it."""
+        pairs = zip(self.node.columns, self.node.expressions, strict=True)
+        found = {c.name: e.name for c, e in pairs if isinstance(e, exp.Column)}
+        if not by.keys() <= found.keys():
+            return super().alive_of(asked, by)
+        inner = {found[mine]: theirs for mine, theirs in by.items()}
+        return self.of(lambda node: self.writer.alive_of(node, asked, inner), LIFETIME)
 
 
 class Union(Linear[UnionAll]):

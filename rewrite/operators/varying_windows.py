@@ -11,12 +11,15 @@ that one join by instant reads all of these ranges.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import VaryingWindow
+from cqlduck.rewrite.plan.lengths import Met
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
@@ -26,13 +29,63 @@ from cqlduck.rewrite.relalg.elements import (
     WEIGHT,
     add,
     after,
+    greatest,
+    least,
     named,
     parameter,
+    qualified,
     references,
     state_table,
     until,
 )
 from cqlduck.rewrite.relalg.product import joined
+
+NO_KEYS: Mapping[str, str] = MappingProxyType({})
+
+
+def standing_of(
+    writer: Writer, met: Met, asked: Rows | None = None, by: Mapping[str, str] = NO_KEYS
+) -> Rows:
+    """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what stands of groups of a join.
+
+    The bounds of the groups are found first, and by their keys the elements that are in windows of
+    their lengths: no element is there once for each length.
+
+    Args:
+        writer: The writer.
+        met: The join.
+        asked: The keys of the groups, each once; without, all are asked for.
+        by: By column of the join, the column of the keys.
+    """
+    window, stub = met.window, VaryingStub(met.window, writer)
+    of_bounds = {c.name for c in met.bounds.columns}
+    same_keys = {
+        mine: exp.NullSafeEQ(this=column(mine), expression=column(theirs))
+        for mine, theirs in by.items()
+    }
+    ours = [*(c.name for c in met.bounds.columns), ENTER, LEAVE, WEIGHT]
+    listed = [qualified("bound", name) for name in ours] + [*map(column, by.values())]
+    meets = [one for mine, one in same_keys.items() if mine in of_bounds]
+    bounds = writer.standing(met.bounds)
+    if asked is not None:
+        groups = joined({"bound": bounds, "asked": asked}, listed, meets)
+        # DuckDB would begin with the elements
+        query = groups.query().offset(0, copy=False)
+        bounds = Rows.given(query, [*ours, *by.values()], "bounds")
+    length, elements = qualified("bound", met.length), stub.reached("t0")
+    conditions = [after(qualified("element", TS), stub.left("t1", met.length))]
+    conditions += [part.copy() for part in met.others]
+    conditions += [one for mine, one in same_keys.items() if mine not in of_bounds]
+    values = [named(length.copy() if c.name == window.name else column(c.name), c.name)
+              for c in met.join.columns]  # fmt: skip
+    times = [
+        named(greatest(qualified("element", TS), qualified("bound", ENTER)), ENTER),
+        named(least(stub.end(met.length), qualified("bound", LEAVE)), LEAVE),
+        named(exp.Mul(this=qualified("element", WEIGHT), expression=qualified("bound", WEIGHT)),
+              WEIGHT),
+    ]  # fmt: skip
+    return joined({"element": elements, "bound": bounds}, [*values, *times], conditions)
+
 
 _WIDTH, _DUE = "_cql_w", "_cql_due"
 """What a length is called among those that there are, and an instant of a stream beside it."""
@@ -75,7 +128,7 @@ class VaryingStub(Operator[VaryingWindow]):
 
     def leaving(self) -> Rows:
         """Return the elements that leave in the tick, with the length of the window."""
-        rows = self._reached("t1")
+        rows = self.reached("t1")
         each = rows.select([named(column(TS), _DUE)], group=[column(TS)], alias="reached")
         instants = Rows.given(each, [_DUE], "instants")
         left = after(column(_DUE), self.left("t0")), until(column(_DUE), self.left("t1"))
@@ -86,9 +139,9 @@ class VaryingStub(Operator[VaryingWindow]):
     def _between(self, left: str, entered: str) -> Rows:
         """Return the elements that have entered by one end of the tick, not left by the other."""
         stay = after(column(TS), self.left(left))
-        return self._each(self._reached(entered), self._lengths(), [stay])
+        return self._each(self.reached(entered), self._lengths(), [stay])
 
-    def _reached(self, bound: str) -> Rows:
+    def reached(self, bound: str) -> Rows:
         """Return the elements up to one end of the tick that the longest window reaches."""
         low = add(parameter("t0"), -self.node.reach)
         return self.writer.rows(self.node.input, low, parameter(bound), span=self.node.reach)
@@ -125,9 +178,13 @@ class VaryingStub(Operator[VaryingWindow]):
         last = exp.Sub(this=parameter(bound), expression=column(length))
         return last if self.node.half_open else add(last, -1)
 
-    def end(self) -> exp.Expr:
-        """Return when an element leaves the window whose length stands beside it."""
-        end = exp.Add(this=column(TS), expression=column(self.node.name))
+    def end(self, length: str | None = None) -> exp.Expr:
+        """Return when an element leaves the window whose length stands beside it.
+
+        Args:
+            length: The column with the length; by default that of the node.
+        """
+        end = exp.Add(this=column(TS), expression=column(length or self.node.name))
         return end if self.node.half_open else add(end, 1)
 
     def _stamped(self, rows: Rows, instant: exp.Expr, weight: exp.Expr) -> Rows:

@@ -16,7 +16,7 @@ its inputs through the writer: a reader between ticks (`at_rest`) answers some q
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from sqlglot import exp
@@ -139,6 +139,15 @@ class Operator(Generic[Node]):
     def alive(self) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
         return Rows.union([self.writer.standing(self.node), self.writer.lives(self.node)])
+
+    def alive_of(self, asked: Rows, by: Mapping[str, str]) -> Rows:
+        """Return the same; of tuples that equal none of those asked for, some may be missing.
+
+        Args:
+            asked: The keys that are asked for, each once.
+            by: By column of the tuples, the column of the keys that it is compared with.
+        """
+        return self.writer.alive(self.node)
 
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]

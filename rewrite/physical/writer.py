@@ -36,6 +36,7 @@ class _Answers(Protocol):
     def begins(self) -> Rows: ...
     def standing(self) -> Rows: ...
     def alive(self) -> Rows: ...
+    def alive_of(self, asked: Rows, by: Mapping[str, str]) -> Rows: ...
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows: ...
@@ -306,6 +307,10 @@ class Writer:
     def alive(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
         return self.operator(node).alive()
+
+    def alive_of(self, node: Plan, asked: Rows, by: Mapping[str, str]) -> Rows:
+        """Return the same, as far as it has keys that are asked for (`operator.Operator`)."""
+        return self.operator(node).alive_of(asked, by)
 
     def rows(
         self,

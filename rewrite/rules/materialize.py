@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cqlduck.rewrite.physical.algebra import needs_lifetimes
+from cqlduck.rewrite.physical.algebra import aggregations, needs_lifetimes
 from cqlduck.rewrite.plan import (
     Aggregate,
     Anew,
@@ -26,6 +26,7 @@ from cqlduck.rewrite.plan import (
     on_children,
     properties,
 )
+from cqlduck.rewrite.plan.lengths import met
 from cqlduck.rewrite.rules.net import ends_in_difference
 
 
@@ -43,7 +44,7 @@ def materialize(plan: Plan) -> Plan:
         case Join() | Recompute() | During():
             return on_children(plan, _kept)
         case Aggregate() if needs_lifetimes(plan):
-            return on_children(plan, _kept)
+            return on_children(plan, _kept_of_groups if _has_extremes(plan) else _kept)
         case ToStream(kind="rstream") if not properties(plan.input).is_instantaneous:
             return on_children(plan, _kept)
         case TimeWindow() | VaryingWindow() | RowWindow() | Sample():
@@ -64,6 +65,27 @@ def _kept(plan: Plan) -> Plan:
             return on_children(plan, _kept)
         case _:
             return Trace(plan, "trace")
+
+
+def _has_extremes(node: Aggregate) -> bool:
+    """Return whether of few groups at a time tuples are read: where an extreme has left."""
+    read = [made.call for made in aggregations(node) if made.is_holistic]
+    return all(call.function in ("min", "max") for call in read)
+
+
+def _kept_of_groups(plan: Plan) -> Plan:
+    """Keep what groups are read of.
+
+    Of windows of several lengths, each element is in several, and meets several bounds. A trace
+    would have all of these combinations; those of a group are found as fast among its elements.
+    """
+    match plan:
+        case Project():
+            return on_children(plan, _kept_of_groups)
+        case Join() if met(plan) is not None:
+            return plan
+        case _:
+            return _kept(plan)
 
 
 def _kept_net(plan: Plan) -> Plan:

@@ -157,7 +157,7 @@ class Bench:
                 self._cut(given, f"tick{place}", t0, t1)
         if law.operator in inputs.LEAVES:
             self._keep_as_the_catalogue_does(law.inputs[0])
-        if law.operator in ("VaryingStub", "UnsettledLengths"):
+        if "VaryingWindow" in law.node:
             name = law.inputs[1].name
             self.con.execute(f"CREATE TABLE cql_state.{name} AS FROM given.{name}")
         self.gives = self._elements(law.gives)

@@ -236,3 +236,47 @@ FROM (
   ) AS e
   CROSS JOIN temp._cql_bounds_join AS c WHERE e.width = c.w GROUP BY e.k, c.m, e._ts
 ) AS "both" GROUP BY k, m, _ts;
+
+-- law: what stands of windows of several lengths is found from the bounds: elements since each length
+-- operator: Combinations
+-- node: Join(VaryingWindow(s, l.source, "w", 3, half_open=False, name="width"), l, "width = w", "v > c")
+-- means: SELECT k, v, width, m, w, c FROM (SELECT k, v, 0 AS width FROM {s Range(0)} UNION ALL SELECT k, v, 3 FROM {s Range(3)}) JOIN {l} ON width = w AND v > c
+-- asks: lives, standing
+-- hides: lives
+-- stream s(k INTEGER, v INTEGER): as above
+-- l(m INTEGER, w BIGINT, c INTEGER):
+--   0..: 2(1, 3, 2) (2, 3, 5) (3, 0, 4) (4, 3, NULL) (9, NULL, 1); 0..5: (5, 3, 1); 3..: (6, 3, 4)
+--   4..7: (7, 3, 5); 8..: (8, 3, 3); 2..4: (10, 3, 1)
+-- ticks: 1, 2, 3, 5, 6, 12
+-- gives:
+--   1: (1, 2, 3, 5, 3, 1) (1, 5, 0, 3, 0, 4) 2(1, 5, 3, 1, 3, 2) (1, 5, 3, 5, 3, 1)
+--   2: (1, 2, 3, 10, 3, 1) -(1, 5, 0, 3, 0, 4) (1, 5, 3, 10, 3, 1) 2(1, 7, 0, 3, 0, 4) 4(1, 7, 3, 1, 3, 2) 2(1, 7, 3, 10, 3, 1) 2(1, 7, 3, 2, 3, 5) 2(1, 7, 3, 5, 3, 1) (1, 8, 0, 3, 0, 4) 2(1, 8, 3, 1, 3, 2) (1, 8, 3, 10, 3, 1) (1, 8, 3, 2, 3, 5) (1, 8, 3, 5, 3, 1)
+--   3: (1, 5, 0, 3, 0, 4) 2(1, 5, 3, 1, 3, 2) (1, 5, 3, 10, 3, 1) (1, 5, 3, 5, 3, 1) 2(1, 5, 3, 6, 3, 4) -2(1, 7, 0, 3, 0, 4) 2(1, 7, 3, 6, 3, 4) -(1, 8, 0, 3, 0, 4) (1, 8, 3, 6, 3, 4) (2, 6, 0, 3, 0, 4) 2(2, 6, 3, 1, 3, 2) (2, 6, 3, 10, 3, 1) (2, 6, 3, 2, 3, 5) (2, 6, 3, 5, 3, 1) (2, 6, 3, 6, 3, 4)
+--   4: -(1, 2, 3, 10, 3, 1) (1, 2, 3, 5, 3, 1) 2(1, 4, 3, 1, 3, 2) (1, 4, 3, 5, 3, 1) -(1, 5, 0, 3, 0, 4) -2(1, 5, 3, 10, 3, 1) -2(1, 7, 3, 10, 3, 1) 2(1, 7, 3, 7, 3, 5) -(1, 8, 3, 10, 3, 1) (1, 8, 3, 7, 3, 5) 2(2, 4, 3, 1, 3, 2) (2, 4, 3, 5, 3, 1) -(2, 6, 0, 3, 0, 4) -(2, 6, 3, 10, 3, 1) (2, 6, 3, 7, 3, 5)
+--   5: -2(1, 2, 3, 5, 3, 1) -(1, 4, 3, 5, 3, 1) -2(1, 5, 3, 1, 3, 2) -2(1, 5, 3, 5, 3, 1) -(1, 5, 3, 6, 3, 4) -2(1, 7, 3, 5, 3, 1) -(1, 8, 3, 5, 3, 1) -(2, 4, 3, 5, 3, 1) -(2, 6, 3, 5, 3, 1)
+--   6: 2(1, 3, 3, 1, 3, 2) (1, 6, 0, 3, 0, 4) 2(1, 6, 3, 1, 3, 2) (1, 6, 3, 2, 3, 5) (1, 6, 3, 6, 3, 4) (1, 6, 3, 7, 3, 5) -4(1, 7, 3, 1, 3, 2) -2(1, 7, 3, 2, 3, 5) -2(1, 7, 3, 6, 3, 4) -2(1, 7, 3, 7, 3, 5) -2(1, 8, 3, 1, 3, 2) -(1, 8, 3, 2, 3, 5) -(1, 8, 3, 6, 3, 4) -(1, 8, 3, 7, 3, 5) (NULL, 9, 0, 3, 0, 4) 2(NULL, 9, 3, 1, 3, 2) (NULL, 9, 3, 2, 3, 5) (NULL, 9, 3, 6, 3, 4) (NULL, 9, 3, 7, 3, 5)
+--   7: -2(1, 5, 3, 1, 3, 2) -(1, 5, 3, 6, 3, 4) -(1, 6, 0, 3, 0, 4) -(1, 6, 3, 7, 3, 5) (1, 9, 0, 3, 0, 4) 2(1, 9, 3, 1, 3, 2) (1, 9, 3, 2, 3, 5) (1, 9, 3, 6, 3, 4) -2(2, 6, 3, 1, 3, 2) -(2, 6, 3, 2, 3, 5) -(2, 6, 3, 6, 3, 4) -(2, 6, 3, 7, 3, 5) -(NULL, 9, 0, 3, 0, 4) -(NULL, 9, 3, 7, 3, 5)
+--   8: -2(1, 4, 3, 1, 3, 2) (1, 6, 3, 8, 3, 3) -(1, 9, 0, 3, 0, 4) (1, 9, 3, 8, 3, 3) -2(2, 4, 3, 1, 3, 2) (NULL, 9, 3, 8, 3, 3)
+--   9: (2, 5, 0, 3, 0, 4) 2(2, 5, 3, 1, 3, 2) (2, 5, 3, 6, 3, 4) (2, 5, 3, 8, 3, 3)
+--   10: -2(1, 3, 3, 1, 3, 2) -2(1, 6, 3, 1, 3, 2) -(1, 6, 3, 2, 3, 5) -(1, 6, 3, 6, 3, 4) -(1, 6, 3, 8, 3, 3) -(2, 5, 0, 3, 0, 4) -2(NULL, 9, 3, 1, 3, 2) -(NULL, 9, 3, 2, 3, 5) -(NULL, 9, 3, 6, 3, 4) -(NULL, 9, 3, 8, 3, 3)
+--   11: -2(1, 9, 3, 1, 3, 2) -(1, 9, 3, 2, 3, 5) -(1, 9, 3, 6, 3, 4) -(1, 9, 3, 8, 3, 3)
+-- same, what stands began before the tick, and ends behind it:
+--   standing: GREATEST(element._ts, bound._cql_enter) -> LEAST(element._ts, bound._cql_enter)
+--   standing: LEAST(element._ts + bound.w + 1, bound._cql_leave) -> GREATEST(element._ts + bound.w + 1, bound._cql_leave)
+--   standing: element._ts + bound.w + 1 with 2
+-- same, an element of a stream has weight 1:
+--   standing: element._weight * bound._weight -> bound._weight
+-- same, the longest window bounds what is read, and each window what is found:
+--   standing: without element._ts > $t0 - 4
+--   standing: element._ts > $t0 - 4 -> element._ts >= $t0 - 4
+--   standing: $t0 - 4 with $t1
+--   standing: $t0 - 4 with 5
+----
+-- standing
+SELECT element.k, element.v, bound.w AS width, bound.m, bound.w, bound.c,
+  GREATEST(element._ts, bound._cql_enter) AS _cql_enter,
+  LEAST(element._ts + bound.w + 1, bound._cql_leave) AS _cql_leave,
+  element._weight * bound._weight AS _weight FROM s AS element
+CROSS JOIN l AS bound
+WHERE element._ts > $t0 - 4 AND element._ts <= $t0 AND element._ts > $t1 - bound.w - 1
+  AND element.v > bound.c;
