@@ -2215,9 +2215,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "rewrite/operators/varying_windows.py",
-        ("an extreme that left is taken of elements that have left too",
-         'conditions = [after(qualified("element", TS), stub.left("t1", met.length))]',
-         "conditions = list[exp.Expr]()",
+        ("an extreme that left is taken of what meets no conditions",
+         "conditions += [part.copy() for part in met.others]", "",
          "test_intervals.py::test_windows_of_several_lengths_are_summed_up_as_each_alone"),
     ),
     *_of(
