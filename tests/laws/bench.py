@@ -16,7 +16,8 @@ from cqlduck.rewrite.physical.arrivals import arrivals_of, changes_of, stream_of
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.statement import Statement, Synopsis
-from cqlduck.rewrite.plan import FOREVER, NEVER, Plan
+from cqlduck.rewrite.plan import FOREVER, NEVER, Join, Plan
+from cqlduck.rewrite.plan.lengths import met
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, parameter
 from laws import inputs, plans, text
@@ -105,6 +106,9 @@ def _may_answer(operator: Operator[Plan], name: str) -> bool:
     """Return whether an operator can be asked a question."""
     match name:
         case "standing" | "alive":
+            if isinstance(operator.node, Join) and met(operator.node) is None:
+                # what reads its content reads a trace
+                return False
             return type(operator).standing is not Operator.standing
         case "rows":
             return operator.properties.is_stream and type(operator).rows is not Operator.rows
