@@ -50,7 +50,7 @@ class Housekeeping:
         condensed: The condensed logs.
         history: How long changes of answers are kept, where a query does not say.
         standing: How long inputs are kept for a query that stands still; or 'unbounded'.
-        trace_room: How many rows a query writes at least before a trace of a stream is cut again.
+        trace_room: How many rows come at least before a trace or a cache is cut again.
         tails: How many elements of a query's answer are not in what is kept of it yet, as far as
             they have been counted.
         lost: Of queries, the last instant of an element that history has let go of, for those who
@@ -76,8 +76,8 @@ class Housekeeping:
     _compacted: dict[str, int] = field(default_factory=dict)
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of relations: how many rows the store had at most at a number, and that number."""
-    _wrote: dict[str, int] = field(default_factory=dict)
-    """How many rows a query wrote since its logs were looked at, synopses and answer together."""
+    _added: dict[str, int] = field(default_factory=dict)
+    """How many rows came to tables since they were looked at, by table."""
     _room: dict[str, int] = field(default_factory=dict)
     """How many rows may come to a log before it is worth a look at how long it is."""
 
@@ -93,13 +93,15 @@ class Housekeeping:
         if query.name in self.tails:
             self.tails[query.name] += done.elements
         self.condensed.ran(query, done.elements)
-        self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
+        for table, rows in done.added.items():
+            self._added[table] = self._added.get(table, 0) + rows
 
     def recount(self) -> None:
         """Forget what was counted, because a change has been undone."""
         self.tails.clear()
         self.condensed.recount()
         self._room.clear()
+        self._added.clear()
         self._counted.clear()
 
     def dropped(self, query: Query) -> None:
@@ -107,6 +109,7 @@ class Housekeeping:
         self.tails.pop(query.name, None)
         self.left.pop(query.name, None)
         self._room.clear()
+        self._added.clear()
 
     def may_be_outweighed(self, query: Query) -> bool:
         """Return whether a query has a kept answer, which the elements since may outweigh."""
@@ -139,11 +142,11 @@ class Housekeeping:
                     self._forget_members(query)
                 if query.keep is not None or self.history is not None:
                     self._forget_history(query)
-                wrote = self._wrote.pop(query.name, 0)
                 kept = self.compiled[query.name.lower()].synopses
                 for synopsis in (*kept, *self.caches.of(query.name)):
                     if synopsis.is_log or synopsis.reach is not None or synopsis.has_lifetimes:
-                        room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
+                        came = self._added.pop(synopsis.name, 0)
+                        room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - came
                         if room <= 0 and query.frontier is not None:
                             self._shorten(query, synopsis, query.frontier)
             queries = (*self.catalogue.queries.values(), *self.catalogue.families.values())

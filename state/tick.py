@@ -126,7 +126,9 @@ class Tick:
                 profiles = tuple(self._profiled(plan, values))
                 began = wall.perf_counter()
         query.frontier = plan.until
-        return Ran(running.elements, running.rows, tuple(ran), profiles, filling, fills)
+        return Ran(
+            running.elements, running.rows, running.added, tuple(ran), profiles, filling, fills
+        )
 
     def _profiled(self, plan: TickPlan, values: Mapping[str, Instant]) -> Iterator[Found]:
         """Profile what is wanted; yield what was found."""
@@ -229,7 +231,7 @@ class _Running:
     """The statements of a tick of one query, of which some have run.
 
     Attributes:
-        elements, rows: As in `Ran`.
+        elements, rows, added: As in `Ran`.
         sizes: How many rows temporary tables have that were made.
         was_prefetched: Whether the work of the last statement was done before the tick.
     """
@@ -243,6 +245,7 @@ class _Running:
     known: Mapping[str, pa.Table]
     elements: int = 0
     rows: int = 0
+    added: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     was_prefetched: bool = False
 
@@ -329,6 +332,8 @@ class _Running:
 
     def _count(self, step: Step, written: int) -> None:
         self.rows += written
+        if step.adds_to is not None:
+            self.added[step.adds_to] = self.added.get(step.adds_to, 0) + written
         if step.makes is not None:
             self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
             owner = None if step.shared is not None else self.query.name

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cqlduck.errors import DatabaseError
@@ -76,6 +76,7 @@ class Ran:
     Attributes:
         elements: How many elements of its answer it wrote.
         rows: How many rows it wrote.
+        added: How many of them it added to tables that are kept, by table.
         steps: What became of each statement, in order, if that was to be counted.
         profiles: What the probes found.
         filling: The seconds that it took to make, fill and drop caches.
@@ -84,6 +85,7 @@ class Ran:
 
     elements: int = 0
     rows: int = 0
+    added: Mapping[str, int] = field(default_factory=dict)
     steps: tuple[StepRan, ...] = ()
     profiles: tuple[Found, ...] = ()
     filling: float = 0.0

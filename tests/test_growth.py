@@ -346,6 +346,27 @@ def test_the_trace_of_a_stream_is_cut_behind_the_windows_above(window: str) -> N
     assert found[0] == found[1]
 
 
+def test_a_trace_is_cut_after_as_many_rows_as_it_may_have() -> None:
+    cuts: list[str] = []
+    with cqlduck.connect(
+        trace=lambda sql, _: cuts.append(sql) if sql.startswith("DELETE") else None
+    ) as con:
+        con.execute(S)
+        # the answer changes by more rows than the trace of its stream
+        con.execute(
+            "CREATE CONTINUOUS QUERY q AS SELECT x.v, y.v AS w FROM "
+            "(SELECT Istream(v) FROM s [RANGE 3]) [RANGE 9] AS x, s [RANGE 9] y"
+        )
+        con.engine.housekeeping.trace_room = 10
+        for t in range(1, 101):
+            con.append("s", [(1, t, t)])
+            con.advance(t)
+        ((trace,),) = con.sql("SELECT table_name FROM cql.synopses WHERE kind = 'trace'").fetchall()
+        mine = [sql for sql in cuts if trace in sql]
+        # ten instants stand, and ten rows may come before each cut
+        assert 8 <= len(mine) <= 11
+
+
 def test_the_trace_of_a_stream_that_is_never_forgotten_is_kept() -> None:
     with cqlduck.connect() as con:
         con.execute(S)

@@ -43,7 +43,8 @@ class Step:
     state which it reads may be reduced, `has_steps` that it is a pipeline whose steps may be
     statements of their own, `has_intervals` that it makes pairs which can be summed up by interval.
     `shared` is what need not be made again in a tick, by whatever query. `makes` is
-    the temporary table that it makes or adds to, `is_new` says which. It
+    the temporary table that it makes or adds to, `is_new` says which; `adds_to` is the table that
+    is kept to which it adds rows. It
     `needs` a row in one of each of these sets of temporary tables, or it does nothing, or makes an
     empty table; so it does while all inputs of `unless`, if there are any, are quiet. `sites` are
     those whose order shows in it.
@@ -65,6 +66,7 @@ class Step:
     shared: Reusable | None = None
     makes: str | None = None
     is_new: bool = False
+    adds_to: str | None = None
     needs: Needs = ()
     unless: tuple[Quiet, ...] = ()
     sites: frozenset[Site] = frozenset()
@@ -315,8 +317,9 @@ def _step(statement: Statement) -> Step:
         has_steps=is_marked(tree, PIPELINE),
         has_intervals=is_marked(tree, INTERVALS),
         shared=statement.shared,
-        makes=_made(tree),
+        makes=_made(tree, "temp"),
         is_new=isinstance(tree, exp.Create),
+        adds_to=_made(tree, "cql_state") if isinstance(tree, exp.Insert) else None,
         needs=(*statement.needs, *needs(tree)),
         unless=statement.unless,
         sites=marked_in(tree),
@@ -325,11 +328,11 @@ def _step(statement: Statement) -> Step:
     )
 
 
-def _made(tree: exp.Expr) -> str | None:
-    """Return the temporary table that a statement makes or adds to, or None."""
+def _made(tree: exp.Expr, schema: str) -> str | None:
+    """Return the table of a schema that a statement makes or adds to, or None."""
     table = tree.this if isinstance(tree, (exp.Create, exp.Insert)) else None
     table = table.this if isinstance(table, exp.Schema) else table
-    return table.name if isinstance(table, exp.Table) and table.db == "temp" else None
+    return table.name if isinstance(table, exp.Table) and table.db == schema else None
 
 
 def _operators(plan: Plan, steps: tuple[Step, ...]) -> Iterator[OperatorRow]:
