@@ -570,10 +570,55 @@ def test_what_was_looked_at_first_does_not_hold_back_what_comes_later() -> None:
     budget = Budget(0.01, ticks=100.0)
     budget.looked(4.6, is_first=True)
     assert budget.affords(1.0)
-    assert budget.affords(0.4, 5.0)
-    assert not budget.affords(0.5, 5.0)
+    assert budget.affords(0.4, 5.0, is_in_all=True)
+    assert not budget.affords(0.5, 5.0, is_in_all=True)
+    assert budget.affords(0.5, 5.0)
     budget.looked(0.6)
     assert not budget.affords(0.5)
+
+
+def test_who_waits_for_a_costly_look_has_its_turn() -> None:
+    """Two seconds of ticks afford 0.02; looks of 0.01 would leave nothing for one of 0.02."""
+    budget, costly, cheap = Budget(0.01, ticks=1.0), object(), object()
+    assert not budget.affords(0.02, who=costly)
+    assert not budget.affords(0.01, who=cheap)
+    assert not budget.affords(0.01)
+    # what may cost more needs not wait
+    assert budget.affords(0.01, 3.0)
+    budget.ticks = 1.9
+    assert not budget.affords(0.02, who=costly)
+    budget.ticks = 2.0
+    assert not budget.affords(0.01, who=cheap)
+    assert budget.affords(0.02, who=costly)
+    budget.looked(0.02)
+    budget.ticks = 3.1
+    assert budget.affords(0.01, who=cheap)
+
+
+def test_nobody_waits_for_whom_does_not_ask_again() -> None:
+    budget, costly = Budget(0.01, ticks=1.0), object()
+    assert not budget.affords(1.0, who=costly)
+    budget.ticks = 2.0
+    assert not budget.affords(0.01)
+    budget.ticks = 2.1
+    assert budget.affords(0.01)
+
+
+def test_ticks_of_another_size_are_probed_soon() -> None:
+    ticks = Budgeted()
+    ticks.run(1000, 1e-6)
+    before = ticks.policy.probes
+    for elements in [100_000] * 10:
+        ticks.policy.budget.ticks += 0.01
+        facts = Facts(elements, about=about(2))
+        wanted = ticks.policy.wants(facts, WRITTEN)
+        found = Profiled(SITE, {0: 512}, (1e-6, 1e-6), 0.004) if wanted else None
+        ticks.policy.saw(facts, WRITTEN, 1e-6 * elements, found)
+    assert before + 2 == ticks.policy.probes
+    # what was probed is known to the next process
+    again = FilterOrder(Budget(0.01))
+    again.restore(json.loads(json.dumps(ticks.policy.state())))
+    assert again._probed == ticks.policy._probed
 
 
 def test_the_first_probes_and_those_of_a_change_come_earlier_and_are_few() -> None:

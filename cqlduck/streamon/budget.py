@@ -18,6 +18,27 @@ again.
 """
 
 
+WAITING_SECONDS = 1.0
+"""For how long, in seconds of ticks, the turn is kept of somebody who does not ask again."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """Somebody who waits for a turn.
+
+    Attributes:
+        who: Who it is.
+        seconds: What is to be done takes so long.
+        times: How many times the budget may be spent for it.
+        asked: Seconds of all ticks when it was asked for last.
+    """
+
+    who: object
+    seconds: float
+    times: float
+    asked: float
+
+
 @dataclass
 class Budget:
     """What has been earned and spent.
@@ -41,6 +62,7 @@ class Budget:
     first: float = 0.0
     last_counting: float = 0.0
     choosing: float = 0.0
+    _waiting: _Waiting | None = None
 
     def counted(self, seconds: float) -> None:
         """Note how long it took to count the statements of a query in a tick."""
@@ -70,12 +92,33 @@ class Budget:
         """Whether they may be counted while a choice waits for it, or is confirmed."""
         return self.counting <= WAITING_BUDGETS * self.fraction * self.ticks
 
-    def affords(self, seconds: float, times: float = 1.0) -> bool:
+    def affords(
+        self,
+        seconds: float,
+        times: float = 1.0,
+        *,
+        is_in_all: bool = False,
+        who: object | None = None,
+    ) -> bool:
         """Return whether something may be done that takes so long.
 
         Args:
             seconds: How long it takes.
             times: How many times the budget may be spent for it.
+            is_in_all: Whether it may be spent so many times with the first looks of all points.
+            who: Who asks, if it waits for its turn where it cannot be done yet: of others only what
+                leaves enough for that is done meanwhile, or what takes little would always come
+                first.
         """
-        spent = self.counting + self.looking + (self.first if times > 1 else 0.0)
-        return seconds <= times * self.fraction * self.ticks - spent
+        spent = self.counting + self.looking + (self.first if is_in_all else 0.0)
+        left = times * self.fraction * self.ticks - spent
+        waiting = self._waiting
+        if waiting is not None and self.ticks - waiting.asked > WAITING_SECONDS:
+            waiting = self._waiting = None
+        if waiting is not None and waiting.who is who:
+            waiting = self._waiting = None
+        if seconds > left:
+            if waiting is None and who is not None:
+                self._waiting = _Waiting(who, seconds, times, self.ticks)
+            return False
+        return waiting is None or times > waiting.times or seconds + waiting.seconds <= left

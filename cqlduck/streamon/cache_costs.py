@@ -1,14 +1,16 @@
 """What the pipelines of a join cost with caches, and without (thesis, section 5.5.1).
 
 In the paper the benefit of a cache is the cost of the segment for the tuples that hit it, less that
-of probing, and its cost is that of updating it. Here a step joins a whole delta with an input. What
-that takes is modelled as
+of probing, and its cost is that of updating it. Here a step joins a whole delta with an input, and
+the steps of a pipeline are one statement. What that takes is modelled as
 
-    fixed + scan · rows of the input + row · (rows in + rows out)
+    statement + Σ (step + scan · rows of the input + row · (rows in + rows out))
 
-because in a set engine the fixed part and the scan are most of a small tick. A cache makes one step
-of several, whose input is the cache; the pipelines of its own inputs go through the segment first,
-and on from there together. A pipeline outside of it uses it if that costs the least. Of
+because in a set engine fixed parts are most of a small tick: to plan a statement, and each join in
+it. How long they take depends on the machine, and on how wide the rows are; so they are fitted to
+what the statements of the join really take (`Costs.fitted`). A cache makes one step of several,
+whose input is the cache; the pipelines of its own inputs go through the segment first, and on from
+there together, by one statement more. A pipeline outside of it uses it if that costs the least. Of
 a tuple that has met a set S of inputs N(S) rows are made, as a sample says (`join_orders`); so a
 cache has |R| · N(S) rows, by each of its inputs R.
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -43,18 +45,22 @@ from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.orders import ALPHA
 from cqlduck.streamon.selection import Prices
 
-FIXED, SCAN, ROW = 2e-4, 4e-9, 6e-8
-"""Seconds of a step, for a row that it scans, and for one that goes in or comes out."""
+STATEMENT, STEP, SCAN, ROW = 1.8e-3, 2.1e-3, 4e-9, 6e-8
+"""Seconds of a pipeline, of each of its steps, for a row that this one scans, and for one that goes
+in or comes out."""
 
-APPEND = 1e-7
-"""Seconds for a row that is appended to a cache."""
+TABLE, UPKEEP, APPEND = 6e-4, 1.8e-3, 6e-8
+"""Seconds to make the table of a cache's changes, to make it and append these, and for a row."""
+
+LEAST_FIXED, MOST_FIXED = 0.1, 4.0
+"""How many times as long fixed parts may take as these constants say."""
 
 SEARCH, SEARCH_SCAN, DELETE = 6e-3, 2e-8, 1e-6
 """Seconds to search a cache for what ends where nothing says when, for a row that it has, and for
 one that is deleted: the statements of a tick in which something ends."""
 
-MISSING = 6
-"""How many steps are needed for the keys that are missed in a tick, besides those of the join."""
+MISSING = 5e-3
+"""Seconds of the statements for the keys that are missed in a tick, besides those of the join."""
 
 
 class Known(NamedTuple):
@@ -88,6 +94,7 @@ class Costs:
         delta: How many rows of each input begin or end in a tick.
         links: The equalities by which pipelines ask for keys of partial caches.
         keys: How many keys the tuples of an input have in some columns.
+        fixed: How many times as long fixed parts take as the constants say.
     """
 
     matches: Mapping[int, Matches]
@@ -98,10 +105,24 @@ class Costs:
     delta: Sequence[float]
     links: Sequence[Link] = ()
     keys: Mapping[tuple[int, tuple[str, ...]], float] = field(default_factory=dict)
+    fixed: float = 1.0
     _known: dict[tuple[Segment, tuple[Segment, ...]], float] = field(
-        default_factory=dict, compare=False
+        default_factory=dict, init=False, compare=False
     )
-    _rows_of: dict[Segment, float] = field(default_factory=dict, compare=False)
+    _rows_of: dict[Segment, float] = field(default_factory=dict, init=False, compare=False)
+
+    def fitted(self, caching: Caching, seconds: float) -> Costs:
+        """Return the same with fixed parts by which a tick with caches takes what it really takes.
+
+        Args:
+            caching: The caches with which it ran.
+            seconds: What the statements of the join took.
+        """
+        least, usual = replace(self, fixed=0.0).of(caching), replace(self, fixed=1.0).of(caching)
+        if not math.isfinite(usual) or usual <= least:
+            return self
+        times = (seconds - least) / (usual - least)
+        return replace(self, fixed=min(max(times, LEAST_FIXED), MOST_FIXED))
 
     def rows_of(self, unit: Segment) -> float:
         """Return how many rows an input has, or the cache of a segment; infinity is not known."""
@@ -150,7 +171,8 @@ class Costs:
     def filling(self, segment: Segment) -> float:
         """Return the seconds that it takes to make the cache of a segment."""
         scanned = sum(self.alive[place] for place in segment)
-        return FIXED * len(segment) + SCAN * scanned + (ROW + APPEND) * self.rows_of(segment)
+        steps = self.fixed * (STATEMENT + STEP * (len(segment) - 1))
+        return steps + SCAN * scanned + (ROW + APPEND) * self.rows_of(segment)
 
     def maintenance(self, segment: Segment) -> float:
         """Return the seconds that it takes in a tick to keep the cache of a segment up to date.
@@ -161,7 +183,9 @@ class Costs:
         if not changing:
             return 0.0
         begin = sum(self._rows(place, mask_of(segment)) for place in changing) / 2
-        return FIXED + APPEND * begin + self._searching(segment, begin, self.rows_of(segment))
+        # where nothing begins nothing is appended
+        upkeep = self.fixed * (TABLE - math.expm1(-begin) * (UPKEEP - TABLE))
+        return upkeep + APPEND * begin + self._searching(segment, begin, self.rows_of(segment))
 
     def _searching(self, segment: Segment, end: float, rows: float) -> float:
         """Return the seconds that it takes in a tick to find what ends, and to delete it.
@@ -173,7 +197,7 @@ class Costs:
         """
         if set(segment) <= set(self.ends):
             return 0.0
-        return -math.expm1(-end) * (SEARCH + SEARCH_SCAN * rows) + DELETE * end
+        return -math.expm1(-end) * (self.fixed * SEARCH + SEARCH_SCAN * rows) + DELETE * end
 
     def of(self, caching: Caching) -> float:
         """Return the seconds of a tick with caches of some segments."""
@@ -221,7 +245,7 @@ class Costs:
         changing = [place for place in one.segment if self.delta[place]]
         appended = sum(self._rows(place, mask_of(one.segment)) for place in changing) / 2
         part = known.rows / max(self.rows_of(one.segment), known.rows, 1.0)
-        found = FIXED * (1 + bool(changing)) + APPEND * appended * part
+        found = self.fixed * UPKEEP * (1 + bool(changing)) + APPEND * appended * part
         found += self._searching(one.segment, appended * part, known.rows)
         # which ones are missed
         found += SCAN * known.keys + ROW * self.delta[user]
@@ -231,7 +255,8 @@ class Costs:
             rows = sum(self._steps([user], order, part)) - sum(self._steps([user], order, 0.0))
             # fixed parts and scans come in those ticks in which any is missed
             often = -math.expm1(-known.missed)
-            found += often * (MISSING * FIXED + sum(self._steps([user], order, 0.0))) + rows
+            fixed = self.fixed * (MISSING + STATEMENT)
+            found += often * (fixed + sum(self._steps([user], order, 0.0))) + rows
             found += (often * SCAN + APPEND * known.missed / known.keys) * known.rows
         return found
 
@@ -262,7 +287,12 @@ class Costs:
                 within = {place: other for other in seen for place in other}
                 met_then = (within[at] for at in self.orders[changing[0]] if at in within)
                 order = [*dict.fromkeys([unit, *met_then])]
-                found = sum(self._steps(changing, order, sizes=sizes or {}))
+                steps = sum(self._steps(changing, order, sizes=sizes or {}))
+                found = self.fixed * STATEMENT + steps
+                if len(unit) > 1:
+                    # it does not run if nothing begins or ends in its segment
+                    rows = sum(self._rows(place, mask_of(unit)) for place in changing)
+                    found *= -math.expm1(-rows)
             if is_whole:
                 self._known[key] = found
         return found
@@ -329,7 +359,7 @@ class Costs:
             seen |= mask_of(unit)
             after = sum(self._rows(place, seen) for place in changing)
             scanned = sizes[unit] if unit in sizes else self.rows_of(unit)
-            yield FIXED + SCAN * scanned + ROW * part * (rows + after)
+            yield self.fixed * STEP + SCAN * scanned + ROW * part * (rows + after)
             rows = after
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ from cqlduck.streamon.cache_misses import distinct
 from cqlduck.streamon.decisions import Better, Costing, runs, scaled
 from cqlduck.streamon.join_orders import MAX_SEARCHED, Matches, optimum
 from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
+from cqlduck.streamon.noise import differ
 from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, OPTIMUM, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.selection import exhaustive, selected
@@ -87,6 +88,7 @@ class JoinCaching(Modelled):
         counted: Which caches these were; None if that is not known.
         asking: By input, and those of its columns that are keys, a hash of each key that the tuples
             had which were looked at last.
+        fixed: How many times as long the fixed parts of statements took as is usual.
     """
 
     least_elements: ClassVar[int] = 16
@@ -97,6 +99,7 @@ class JoinCaching(Modelled):
     rows: int = 0
     counted: str | None = None
     asking: dict[Asking, deque[int]] = field(default_factory=dict)
+    fixed: float = 1.0
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -148,8 +151,10 @@ class JoinCaching(Modelled):
 
     def _match(self, place: int, counts: Mapping[tuple[int, ...], int]) -> None:
         window = self.windows.setdefault(place, deque(maxlen=WINDOW))
-        for one, tuples in counts.items():
-            window.extend([one] * tuples)
+        came = [one for one, tuples in counts.items() for _ in range(tuples)]
+        if _are_others(window, came):
+            window.clear()
+        window.extend(came)
 
     def learn(self, found: Found) -> bool:
         """Take note of what a probe has found; return whether the costs follow from it."""
@@ -211,6 +216,7 @@ class JoinCaching(Modelled):
             self._means(),
             self.about.links,
             {whose: distinct(window) for whose, window in self.asking.items() if window},
+            self.fixed,
         )
 
     def _fits(self, known: Costs, one: Cached) -> bool:
@@ -248,6 +254,8 @@ class JoinCaching(Modelled):
         if known is None or self.about is None:
             return None
         before = caching_of_text(now) or ()
+        known = known.fitted(before, taken * (facts.elements or 0))
+        self.fixed = known.fixed
         after, cost = self._selected(known, facts.algorithm())
         stands, none = known.of(before), known.of(())
         if math.isinf(stands):
@@ -296,6 +304,7 @@ class JoinCaching(Modelled):
         sizes = {"deltas": [*map(list, self.deltas)], "alive": [*self.alive], "rows": self.rows}
         asking = [[*whose, runs(window)] for whose, window in self.asking.items()]
         mine = {"windows": windows, "asking": asking, "counted": self.counted, **sizes}
+        mine["fixed"] = self.fixed
         return {**super().state(), **mine}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -306,10 +315,18 @@ class JoinCaching(Modelled):
                 self._match(place, {tuple(counts): tuples})
         self.deltas.extend(map(tuple, state["deltas"]))
         self.alive, self.rows = tuple(state["alive"]), state.get("rows", 0)
-        self.counted = state.get("counted")
+        self.counted, self.fixed = state.get("counted"), float(state.get("fixed", 1.0))
         for place, columns, seen in state.get("asking", ()):
             for key, tuples in seen:
                 self._ask((place, tuple(columns)), {key: tuples})
+
+
+def _are_others(before: Collection[tuple[int, ...]], came: Collection[tuple[int, ...]]) -> bool:
+    """Return whether a path drops another part of the tuples that came than of those before."""
+    if not (before and came):
+        return False
+    pairs = zip(zip(*before, strict=True), zip(*came, strict=True), strict=True)
+    return any(differ(old.count(0), len(before), new.count(0), len(came)) for old, new in pairs)
 
 
 def _compared(after: float, before: float) -> str:

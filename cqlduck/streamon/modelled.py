@@ -8,7 +8,8 @@ In the paper each dropped tuple is profiled with probability p. Here a probe is 
 costs a millisecond or more however few tuples there are; how often one runs is what the budget
 limits. That the mix of tuples may have changed shows in what an element takes, which is counted
 anyway: then the next probe comes earlier, and what is older than it is forgotten. What an element
-takes depends on the size of the tick too, so only ticks of similar size are compared.
+takes depends on the size of the tick too, so only ticks of similar size are compared. And so it
+does if ticks come of another size than all that were probed: a stream may have a burst.
 
 What was decided is remembered with the statistics under which it was (`regions`): where one option
 has always won it is picked without a search.
@@ -17,7 +18,7 @@ has always won it is picked without a search.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
@@ -37,7 +38,8 @@ EXPECTED_SECONDS = 0.01
 """What the first probe is expected to take."""
 
 FIRST_PROBES, FIRST_BUDGETS = 2, 5.0
-"""For how many probes, which fill the profile window, the budget is so many times as large.
+"""For how many probes, which fill the profile window, the budget is so many times as large; also in
+ticks of another size than those before, not counting what was looked at first.
 
 Of a join whose pipelines are profiled in turn, it is at least one of each.
 """
@@ -46,7 +48,7 @@ CHANGED = 1.2
 """By which factor what an element takes has to change to suggest that the mix has."""
 
 EARLY_BUDGETS = 3.0
-"""How many times the budget may be spent, all in all, if the mix seems to have changed."""
+"""How many times the budget may be spent if the mix seems to have changed; first looks apart."""
 
 LEAST_GAIN = 0.05
 """Which part of the time of its statements an order has to save to be tried."""
@@ -73,6 +75,8 @@ class Modelled(Confirming):
     gains_little: bool = False
     _took: dict[bool, float] = field(default_factory=dict)
     _is_early: bool = False
+    _probed: Counter[int] = field(default_factory=Counter)
+    """How many probes there were in ticks of a size."""
     _repeated: tuple[str, int] = ("", 0)
     _ticks: int = 0
 
@@ -128,11 +132,12 @@ class Modelled(Confirming):
             return None
         seconds = self._took.get(self.is_timed, EXPECTED_SECONDS)
         first = self.probes < self.first_probes
-        has_changed = not first and self._has_changed(facts.elements, now)
-        times = FIRST_BUDGETS if first else EARLY_BUDGETS if has_changed else 1.0
+        is_new = self._probed[size_class(facts.elements)] < self.first_probes
+        has_changed = not first and (is_new or self._has_changed(facts.elements, now))
+        times = FIRST_BUDGETS if first or is_new else EARLY_BUDGETS if has_changed else 1.0
         # what has never led to another option is tracked less
         rarity = 1 if first or has_changed else self.regions.rarity
-        if not self.budget.affords(rarity * seconds, times):
+        if not self.budget.affords(rarity * seconds, times, is_in_all=first, who=self):
             return None
         self._is_early = has_changed
         return Wanted(facts.about, self.is_timed)
@@ -155,6 +160,8 @@ class Modelled(Confirming):
                 self.forget()
                 self._usual.clear()
             self.probes += 1
+            if facts.elements and found.has_found:
+                self._probed[size_class(facts.elements)] += 1
             self.is_due = self.learn(found)
         if seconds and facts.elements:
             self._of(facts.elements).record(option, seconds / facts.elements)
@@ -291,6 +298,7 @@ class Modelled(Confirming):
                 for size, mine in self._known.items()
             ],
             "usual": [*map(list, self._usual.items())],
+            "probed": [*map(list, self._probed.items())],
             "switch": None if self._switch is None else asdict(self._switch),
             "refused": {option: [*rates] for option, rates in self._refused.items()},
             "repeated": [*self._repeated],
@@ -308,6 +316,9 @@ class Modelled(Confirming):
             for option, seconds in options.items():
                 mine.seconds[option] = deque(map(float, seconds), maxlen=COMPARED_TICKS)
         self._usual = {size: float(seconds) for size, seconds in state["usual"]}
+        # a version that did not count them has probed what it knew
+        probed = state.get("probed", [[size, self.first_probes] for size in self._known])
+        self._probed.update(dict(probed))
         if state["switch"] is not None:
             lists = ("statistics", "sample")
             switch = {**state["switch"], **{n: tuple(state["switch"].get(n, ())) for n in lists}}

@@ -26,6 +26,9 @@ LEAST_SECONDS = 1e-9
 CHANCE = 2.576
 """How many times its error a count is away from the truth in one of a hundred cases."""
 
+SURE = 4.0
+"""How many times its error the difference of two samples is, if they are of different tuples."""
+
 CANDIDATES = 64
 """For how many values it is seen whether they may be the median."""
 
@@ -119,3 +122,14 @@ def trial_doubt(trials: Sequence[Ratios], ticks: Sequence[Ratios], count: float)
     """
     least = DOUBT * _ERROR_OF_MEDIAN * LEAST_SPREAD / math.sqrt(count)
     return max(least, *(by_chance(some, count) for some in (trials, ticks) if some))
+
+
+def differ(some: int, of: int, others: int, of_others: int) -> bool:
+    """Return whether parts of two samples differ by more than chance makes likely.
+
+    >>> differ(10, 100, 14, 100), differ(10, 100, 50, 100), differ(0, 10, 0, 10)
+    (False, True, False)
+    """
+    pooled = (some + others) / (of + of_others)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / of + 1 / of_others))
+    return abs(some / of - others / of_others) > SURE * error

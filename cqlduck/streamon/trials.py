@@ -414,7 +414,7 @@ class Trials:
         expected = min(self._expected(option), known.median(option) or math.inf)
         longer = (self.counted + self.settling) * max(expected - self._seconds, 0.0)
         times = PROMISING_BUDGETS if trials.is_promising else 1.0
-        if not self.budget.affords(longer, times):
+        if not self.budget.affords(longer, times, is_in_all=trials.is_promising, who=self):
             return None
         # nothing was taken by a trial that was undone with its first tick
         self.budget.looking += longer - self._expected_extra
