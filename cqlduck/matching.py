@@ -48,11 +48,12 @@ def matched(
     if missing or unknown:
         parts = [f"lacks {', '.join(missing)}"] if missing else []
         parts += [f"has {', '.join(unknown)} too many"] if unknown else []
+        listed = f"its columns are {', '.join(own)}"
         raise DataError(
             f"{data} {' and '.join(parts)}, for {thing.kind} {thing.name}",
-            hint=suggestion(unknown[0], missing, "its columns are")
+            hint=suggestion(unknown[0], missing, listed, every=False)
             if unknown and missing
-            else f"its columns are {', '.join(own)}",
+            else listed,
             field=(missing or unknown)[0],
         )
     return tuple(there[name.lower()] for name in own)

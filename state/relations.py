@@ -269,11 +269,14 @@ def record(database: Database, thing: Input, *, strict: bool, at: Instant | None
     if not first:
         return 0
     if strict:
+        hint = "the setting strict is on; without it this is recorded in cql.late"
+        if first[0][0].startswith("is a second"):
+            hint += "; retract the row that it replaces, or INSERT … ON CONFLICT … DO UPDATE"
         raise WrongElement(
             f"{thing.name} {first[0][0]}: {first[0][1]}",
             relation=thing.name,
             number=_last_wrong(database, thing),
-            hint="the setting strict is on; without it this is recorded in cql.late",
+            hint=hint,
         )
     written = database.execute(
         f"INSERT INTO cql_state.late SELECT ?, instant, {reason}, abs(wrong), element {bad}",

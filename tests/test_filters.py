@@ -583,8 +583,9 @@ def test_who_waits_for_a_costly_look_has_its_turn() -> None:
     assert not budget.affords(0.02, who=costly)
     assert not budget.affords(0.01, who=cheap)
     assert not budget.affords(0.01)
-    # what may cost more needs not wait
+    # what may cost more needs not wait, nor does what costs nothing
     assert budget.affords(0.01, 3.0)
+    assert budget.affords(0.0)
     budget.ticks = 1.9
     assert not budget.affords(0.02, who=costly)
     budget.ticks = 2.0
@@ -597,10 +598,13 @@ def test_who_waits_for_a_costly_look_has_its_turn() -> None:
 
 def test_nobody_waits_for_whom_does_not_ask_again() -> None:
     budget, costly = Budget(0.01, ticks=1.0), object()
-    assert not budget.affords(1.0, who=costly)
+    assert not budget.affords(0.1, who=costly)
     budget.ticks = 2.0
     assert not budget.affords(0.01)
     budget.ticks = 2.1
+    assert budget.affords(0.01)
+    # nor for whom would come after more than ten seconds
+    assert not budget.affords(0.2, who=costly)
     assert budget.affords(0.01)
 
 

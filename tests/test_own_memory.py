@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cqlduck
+from cqlduck.data.owned import owned
 from cqlduck.sources.dropzone import BatchWriter
 
 FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -24,6 +25,41 @@ FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pandas, not copied": lambda columns: pd.DataFrame(columns, copy=False),
     "polars": pl.DataFrame,
 }
+
+
+SLICED = {
+    "numbers": pa.array(range(9_000)),
+    "NULLs": pa.array([None, 1.5] * 4_500),
+    "texts": pa.array([f"text {n}" for n in range(9_000)]),
+    "lists": pa.array([[n, n] for n in range(9_000)]),
+    "structs": pa.array([{"a": n, "b": None} for n in range(9_000)]),
+    "words": pa.array(["a", "b"] * 4_500).dictionary_encode(),
+    "nothing": pa.nulls(9_000),
+    "unions": pa.UnionArray.from_dense(
+        pa.array([0] * 9_000, pa.int8()),
+        pa.array(range(9_000), pa.int32()),
+        [pa.array(range(9_000))],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SLICED)
+def test_of_a_slice_its_own_part_is_copied(kind: str) -> None:
+    """A table that comes slice by slice is not copied whole for each."""
+    whole = pa.table({"x": SLICED[kind], "n": range(9_000)})
+    part = whole.slice(5_000, 10)
+    mine = owned(part)
+    assert (part.schema, part.to_pylist()) == (mine.schema, mine.to_pylist())
+    # what unions refer to stays as it is
+    assert kind == "unions" or mine.get_total_buffer_size() < 1_000
+    assert whole.get_total_buffer_size() == owned(whole).get_total_buffer_size()
+
+
+def test_a_slice_shares_no_memory() -> None:
+    values = np.arange(1_000)
+    mine = owned(pa.table({"x": values}).slice(500, 3))
+    values[:] = 0
+    assert [500, 501, 502] == mine.column("x").to_pylist()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -18,8 +18,9 @@ again.
 """
 
 
-WAITING_SECONDS = 1.0
-"""For how long, in seconds of ticks, the turn is kept of somebody who does not ask again."""
+WAITING_SECONDS, MOST_WAITED_SECONDS = 1.0, 10.0
+"""For how long, in seconds of ticks, the turn is kept of somebody who does not ask again, and after
+how many it has to come: others do not wait longer for what takes very long."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,8 @@ class Budget:
             seconds: How long it takes.
             times: How many times the budget may be spent for it.
             is_in_all: Whether it may be spent so many times with the first looks of all points.
-            who: Who asks, if it waits for its turn where it cannot be done yet: of others only what
-                leaves enough for that is done meanwhile, or what takes little would always come
-                first.
+            who: Who asks, if it waits for its turn where it cannot be done yet. Of others only what
+                leaves enough for it is done then, or what takes little would always come first.
         """
         spent = self.counting + self.looking + (self.first if is_in_all else 0.0)
         left = times * self.fraction * self.ticks - spent
@@ -118,7 +118,10 @@ class Budget:
         if waiting is not None and waiting.who is who:
             waiting = self._waiting = None
         if seconds > left:
-            if waiting is None and who is not None:
+            comes = seconds - left <= times * self.fraction * MOST_WAITED_SECONDS
+            if waiting is None and who is not None and comes:
                 self._waiting = _Waiting(who, seconds, times, self.ticks)
             return False
-        return waiting is None or times > waiting.times or seconds + waiting.seconds <= left
+        if waiting is None or not seconds or times > waiting.times:
+            return True
+        return seconds + waiting.seconds <= left

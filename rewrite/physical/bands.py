@@ -29,6 +29,7 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.plan.aggregates import INTEGERS, value_may_raise
 from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.plan.lengths import paired
 from cqlduck.rewrite.plan.raising import can_raise
 
 ABOVE = (exp.GT, exp.GTE)
@@ -123,7 +124,8 @@ class Band:
     @property
     def length(self) -> str | None:
         """The column of bounds that is the length of a window, if windows have several."""
-        return _length(self.join, self.elements, self.bounds, self.on.equal)
+        found = paired(self.join)
+        return None if found is None else found.length
 
     def renamed(self) -> dict[str, str]:
         """Return the columns of bounds that the aggregate reads: what each is called there."""
@@ -212,27 +214,13 @@ def _conditions(
     compared: list[Comparison] = found["compared"]
     compared.sort(key=lambda one: one.sign not in ABOVE)
     # with none, elements are summed up once for the windows of all lengths
-    has_lengths = _length(join, elements, bounds, found["equal"]) is not None
-    if not (_are_of_one(compared) or (has_lengths and not compared)):
+    if not _are_of_one(compared) and (compared or paired(join) is None):
         return None
     if not all(_keeps_order(types[one.value], types[one.bound]) for one in compared):
         return None
     if not all(_are_told_apart(types[value], types[bound]) for value, bound in found["equal"]):
         return None
     return Conditions(**{name: tuple(those) for name, those in found.items()})
-
-
-def _length(join: Join, elements: int, bounds: int, equal: Sequence[tuple[str, str]]) -> str | None:
-    """Return the column of bounds that is equal to the lengths of windows; None if none is."""
-    windows, relation = join.inputs[elements], join.inputs[bounds]
-    if not isinstance(windows, VaryingWindow) or not isinstance(relation, RelationScan):
-        return None
-    if relation.source != windows.widths:
-        return None
-    shown = zip(relation.names, relation.source.columns, strict=True)
-    named_so = {name for name, column in shown if column.name == windows.column}
-    found = [theirs for mine, theirs in equal if mine == windows.name and theirs in named_so]
-    return found[0] if found else None
 
 
 def _apart(condition: exp.Expr) -> Sequence[exp.Expr]:

@@ -37,8 +37,11 @@ class Met:
     others: tuple[exp.Expr, ...]
 
 
-def met(join: Join) -> Met | None:
-    """Return a join as one of windows of several lengths with these; None if it is another."""
+def paired(join: Join) -> Met | None:
+    """Return a join as one of windows of several lengths with these; None if it is another.
+
+    The other conditions may be of any kind.
+    """
     windows = [one for one in join.inputs if isinstance(one, VaryingWindow)]
     relations = [one for one in join.inputs if isinstance(one, RelationScan)]
     if len(join.inputs) != 2 or len(windows) != 1 or len(relations) != 1:
@@ -53,9 +56,15 @@ def met(join: Join) -> Met | None:
             (length,) = sides & lengths
         else:
             others.append(one)
-    types = {c.name: c.type for plan in join.inputs for c in plan.columns}
-    if length is None or bounds.source != window.widths or window.name in names_in(others):
-        return None
-    if any(can_raise(one, types) for one in others):
+    if length is None or bounds.source != window.widths:
         return None
     return Met(join, window, bounds, length, tuple(others))
+
+
+def met(join: Join) -> Met | None:
+    """Return such a join whose other conditions can be tested without the windows; or None."""
+    found = paired(join)
+    if found is None or found.window.name in names_in(found.others):
+        return None
+    types = {c.name: c.type for plan in join.inputs for c in plan.columns}
+    return None if any(can_raise(one, types) for one in found.others) else found
