@@ -26,7 +26,7 @@ RELATION = 100_000
 
 
 TRACE = 10_000
-"""How many rows a query writes at least before the trace of a stream is cut again."""
+"""How many rows come to the trace of a stream, or to a cache, at least before it is cut again."""
 
 
 def forget(database: Database, thing: Input, until: Instant) -> None:

@@ -25,8 +25,8 @@ from cqlduck.streamon.points import (
     Facts,
 )
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.reoptimizer import Reoptimizer
-from cqlduck.streamon.trials import Proposal
 
 
 class Drawn(Reoptimizer):

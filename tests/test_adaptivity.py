@@ -33,6 +33,7 @@ from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.ledger import Ledger
 from cqlduck.streamon.points import WRITTEN, Facts
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.regions import (
     LEAST_WINS,
     MAX_RARITY,
@@ -40,7 +41,6 @@ from cqlduck.streamon.regions import (
     TRANSIENT_TICKS,
     Regions,
 )
-from cqlduck.streamon.trials import Proposal
 
 SCHEMA = "CREATE STREAM s (k INTEGER, x VARCHAR, t INTEGER) TIMESTAMP BY t;"
 QUERY = (

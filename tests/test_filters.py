@@ -40,7 +40,7 @@ from cqlduck.streamon.points import (
     Facts,
 )
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import Proposal
+from cqlduck.streamon.proposals import Proposal
 
 STREAM = "CREATE STREAM s (k INTEGER, x VARCHAR, t INTEGER) TIMESTAMP BY t;"
 QUERY = "CREATE CONTINUOUS QUERY q AS SELECT k FROM s WHERE x ~ 'a' AND x LIKE '%b%' AND x ~ 'c$';"

@@ -15,6 +15,7 @@ import pytest
 import cqlduck
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
+from cqlduck.streamon.option_trials import FIRST_LOOK, LAST_LOOK, TRIALS
 from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, STEPWISE, UNSTAGED, Facts, sized
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import (
@@ -29,7 +30,7 @@ from cqlduck.streamon.stages import (
     Stages,
 )
 from cqlduck.streamon.streamon import stored
-from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, TRIALS, Trials
+from cqlduck.streamon.trials import Trials
 
 JOIN = """\
 CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;

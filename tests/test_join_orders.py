@@ -31,7 +31,7 @@ from cqlduck.streamon.join_orders import Matches
 from cqlduck.streamon.joins import JoinOrder
 from cqlduck.streamon.points import A_GREEDY, INDEPENDENT, OPTIMUM, PLANNED, SWEEP, Facts
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import Proposal
+from cqlduck.streamon.proposals import Proposal
 
 
 def graph(count: int, *edges: tuple[int, int]) -> JoinGraph:

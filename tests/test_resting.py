@@ -15,10 +15,11 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan.searches import SEARCH
 from cqlduck.state.registered import Query
 from cqlduck.streamon import resting
+from cqlduck.streamon.option_trials import SETTLED_TRIALS, TRIALS, OptionTrials
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.resting import EACH, RESTS_AFTER, WAKING, Resting
 from cqlduck.streamon.streamon import ChosenOptions
-from cqlduck.streamon.trials import SETTLED_TRIALS, TRIALS, OptionTrials, Trials
+from cqlduck.streamon.trials import Trials
 
 QUERY, SIZE = "q", "one instant, 8 to 31 elements"
 FORM, OTHER = Form(single=True), Form(single=True, staged=True)

@@ -37,10 +37,11 @@ from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.streamon.answer_costs import COMPILING_SECONDS, AnswerCosts
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.decisions import Switch, size_class
+from cqlduck.streamon.option_trials import FIRST_LOOK, LAST_LOOK
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.policy import DecidingPolicy
 from cqlduck.streamon.profiler import MEASURED_TICKS, Statistics
-from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, Proposal
+from cqlduck.streamon.proposals import Proposal
 
 LEAST_SPENT = 0.5
 """How many seconds the ticks of a query have to have taken before it is rehearsed."""

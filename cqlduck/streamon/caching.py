@@ -39,8 +39,8 @@ from cqlduck.streamon.modelled import FIRST_PROBES, WINDOW, Modelled
 from cqlduck.streamon.noise import differ
 from cqlduck.streamon.points import A_CACHING, EXHAUSTIVE, GLOBAL, NONE, OPTIMUM, Facts
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.selection import exhaustive, selected
-from cqlduck.streamon.trials import Proposal
 
 LEAST_SAVED = 0.1
 """Which part of the time of its statements caches have to save to be made."""

@@ -23,8 +23,8 @@ from cqlduck.streamon.decisions import Switch
 from cqlduck.streamon.noise import longer
 from cqlduck.streamon.policy import DecidingPolicy
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.regions import Regions
-from cqlduck.streamon.trials import Proposal
 
 CONFIRMING_TICKS, COMPARED_TICKS = 3, 12
 """How many ticks with a new order are compared with the last ones before: at least, and at most,

@@ -20,9 +20,9 @@ from cqlduck.state.rehearsal import Rehearsed
 from cqlduck.streamon.ledger import Ledger
 from cqlduck.streamon.points import ANSWER, KINDS, Facts, suited
 from cqlduck.streamon.profiler import Profiler
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.regions import MAX_REMEMBERED
 from cqlduck.streamon.reoptimizer import Reoptimizer
-from cqlduck.streamon.trials import Proposal
 
 Choices = Mapping[Point, Choice]
 

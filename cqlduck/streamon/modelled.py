@@ -29,7 +29,7 @@ from cqlduck.streamon.confirming import COMPARED_TICKS, CONFIRMING_TICKS, Confir
 from cqlduck.streamon.decisions import Better, Costing, Switch, size_class
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import Proposal
+from cqlduck.streamon.proposals import Proposal
 
 WINDOW = 1000
 """How many tuples the profile window has (table 4.1)."""

@@ -15,7 +15,7 @@ from cqlduck.state.observations import Observation
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import Proposal
+from cqlduck.streamon.proposals import Proposal
 
 
 class Policy(ABC):

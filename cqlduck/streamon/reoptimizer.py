@@ -21,10 +21,10 @@ from cqlduck.streamon.modelled import Modelled
 from cqlduck.streamon.points import ANSWER, KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.proposals import Proposal
 from cqlduck.streamon.searching import Searching
 from cqlduck.streamon.stages import Stages
 from cqlduck.streamon.threads import ThreadCount
-from cqlduck.streamon.trials import Proposal
 
 POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     STAGES: Stages,

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.option_trials import TRIALS
 from cqlduck.streamon.points import INTERVALS, REDUCED, STAGED, STEPWISE, UNSTAGED, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import TRIALS, Proposal, Trials
+from cqlduck.streamon.proposals import Proposal
+from cqlduck.streamon.trials import Trials
 
 MAX_STAGED_ELEMENTS = 400_000
 """How many elements a tick has at most for which stages are tried."""

@@ -14,7 +14,8 @@ from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import KINDS, ONE, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.trials import Proposal, Trials
+from cqlduck.streamon.proposals import Proposal
+from cqlduck.streamon.trials import Trials
 
 LEAST_SECONDS = 0.005
 """How long a query takes in a tick at least for all threads to be tried.
