@@ -30,7 +30,7 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
     if text is None or os.path.isdir(text):
         wrong = "no path" if text is None else "a folder"
         raise DatabaseError(
-            f"the snapshot cannot be written: {target if text is None else text!r} is {wrong}",
+            f"the snapshot cannot be written: {text or repr(target)} is {wrong}",
             hint="pass the path of the file that it becomes",
         )
     path = Path(text)
