@@ -10,11 +10,12 @@ import re
 
 _IN_QUERIES = "CREATE CONTINUOUS QUERY name AS SELECT …"
 
+# each begins where a word or a space does, or a long one would be searched from each of its letters
 HABITS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), hint)
     for pattern, hint in (
         (
-            r"\w*\s*\[\s*(RANGE|ROWS|NOW|UNBOUNDED|PARTITION|HOP|TUMBLE)\b",
+            r"(\b\w+\s*)?\[\s*(RANGE|ROWS|NOW|UNBOUNDED|PARTITION|HOP|TUMBLE)\b",
             f"windows stand in continuous queries alone: {_IN_QUERIES}",
         ),
         (
@@ -22,7 +23,7 @@ HABITS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             f"relation-to-stream operators stand in continuous queries alone: {_IN_QUERIES}",
         ),
         (
-            r"\(?\s*\b(RANGE|ROWS|HOP|TUMBLE)\s+\d+(\s+\w+)?",
+            r"(\(\s*|(?<!\s)\s+)?\b(RANGE|ROWS|HOP|TUMBLE)\s+\d+(\s+\w+)?",
             "a window stands in brackets behind its stream: s [RANGE 5]",
         ),
         (
