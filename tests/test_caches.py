@@ -1037,6 +1037,11 @@ def test_of_tuples_that_match_otherwise_those_before_are_forgotten() -> None:
     made._match(0, {})
     made._match(1, {(2, 2): 5})
     assert (128, 5) == (len(made.windows[0]), len(made.windows[1]))
+    # what is stored is one sample, in whatever order
+    made.windows[0].extend([(1, 3)] * 128)
+    again = caching.JoinCaching(caching.Budget())
+    again.restore(json.loads(json.dumps(made.state())))
+    assert made.windows == again.windows
 
 
 def test_there_is_no_cache_without_room_and_time() -> None:

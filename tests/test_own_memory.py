@@ -60,6 +60,11 @@ def test_a_slice_shares_no_memory() -> None:
     mine = owned(pa.table({"x": values}).slice(500, 3))
     values[:] = 0
     assert [500, 501, 502] == mine.column("x").to_pylist()
+    words = np.array([10, 20])
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500), pa.array(words))
+    mine = owned(pa.table({"x": coded}).slice(500, 3))
+    words[:] = 0
+    assert [10, 20, 10] == mine.column("x").to_pylist()
 
 
 @pytest.mark.parametrize("form", FORMS)

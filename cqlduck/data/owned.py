@@ -28,7 +28,8 @@ def _copied(batch: pa.RecordBatch, memory: pa.MemoryManager) -> pa.RecordBatch:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             # of some types it makes no arrays of several
             return batch.copy_to(memory)
-        return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        # dictionaries are still those of the caller
+        batch = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
     return batch.copy_to(memory)
 
 

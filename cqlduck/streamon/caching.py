@@ -311,8 +311,9 @@ class JoinCaching(Modelled):
         """Go on with what was found before the database was closed."""
         super().restore(state)
         for place, window in state["windows"]:
+            mine = self.windows.setdefault(place, deque(maxlen=WINDOW))
             for counts, tuples in window:
-                self._match(place, {tuple(counts): tuples})
+                mine.extend([tuple(counts)] * tuples)
         self.deltas.extend(map(tuple, state["deltas"]))
         self.alive, self.rows = tuple(state["alive"]), state.get("rows", 0)
         self.counted, self.fixed = state.get("counted"), float(state.get("fixed", 1.0))
